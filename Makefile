@@ -1,0 +1,64 @@
+# `make killtest` and `make test` are all the set-up there is; each makes the virtual environment it needs.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+# Only wheels, only what the lock file names, with its hashes; the build back end comes from the lock as well.
+INSTALL := $(PIP) install --require-hashes --only-binary :all: -r
+CAMPAIGNS := $(if $(QUICK),quick,article comparison)
+export PYTHONDONTWRITEBYTECODE := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help killtest mixed test lint types check bench harness-kills lock clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+killtest: $(VENV)/.run ## kill real crawlers, print the tables, write results/ (QUICK=1: under two minutes)
+	@for campaign in $(CAMPAIGNS); do $(BIN)/killtest bench $$campaign $(if $(FRESH),--fresh) || exit $$?; done
+
+mixed: $(VENV)/.run ## a campaign of clean stops followed by kills
+	$(BIN)/killtest bench mixed
+
+test: $(VENV)/.dev ## the test suite, Scrapy included
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev ## ruff and the import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(VENV)/.dev ## mypy --strict
+	$(BIN)/mypy
+
+check: lint types test ## all of it
+
+bench: $(VENV)/.dev ## speed, as ratios measured side by side
+	$(BIN)/python bench/site_throughput.py
+	$(BIN)/python bench/harness_cost.py
+
+harness-kills: $(VENV)/.dev ## kill -9 the harness 100 times in the middle of campaigns
+	$(BIN)/python bench/harness_kills.py
+
+lock: $(VENV)/.dev ## write requirements/*.lock anew from pyproject.toml
+	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra editable -o requirements/run.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra editable --extra dev -c requirements/run.lock -o requirements/dev.lock pyproject.toml
+LOCK_FLAGS := -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe
+
+clean: ## remove the virtual environment and caches, not results/
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "killtest needs Python 3.11 or newer; set PYTHON=python3.11 (this is $$($(PYTHON) -V 2>&1))" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || \
+	  { rm -rf $(VENV); echo "no virtual environment could be made; on Debian or Ubuntu: apt install python3-venv" >&2; exit 1; }
+
+$(VENV)/.run: requirements/run.lock pyproject.toml | $(BIN)/python
+	$(INSTALL) requirements/run.lock
+	$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.dev: requirements/dev.lock $(VENV)/.run
+	$(INSTALL) requirements/dev.lock
+	@touch $@

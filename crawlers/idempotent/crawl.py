@@ -1,0 +1,81 @@
+"""Crawl the shop; start it again after any interruption and it goes on, storing each product once.
+
+    python crawl.py SITE_URL [DATABASE]        (DATABASE: crawl.db in the working directory)
+
+Settings, from the environment: LEASE_SECONDS (3), RETRY_SECONDS (0.5: the first delay before a retry, doubled
+each time) and MAX_DELAY_SECONDS (60: the longest delay, also for a server's Retry-After).
+
+Exit codes:
+  0   every known page is done or has been given up. Pages given up are listed on stderr, the last line says
+      how many, and they stay in the frontier as `failed` with the reason. It is 0 because starting the
+      program again would change nothing: a supervisor that restarts on failure would do so for ever.
+  74  the database cannot be written (full disk, no permission, locked too long); one line says which file
+      and why. Start it again when that has been put right.
+  A signal: one line, then it dies of that signal (a shell shows 130 for SIGINT, 143 for SIGTERM). Nothing is
+  saved on the way out, since everything is on disk already: a kill -9 does no more harm.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sqlite3
+import sys
+from types import FrameType
+
+import records
+from frontier import Frontier, connect
+
+
+def main(site_url: str, path: str = "crawl.db") -> int:
+    """Run one crawl; returns the exit code."""
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, stop)
+    try:
+        return crawl(f"{site_url.rstrip('/')}/list/0", path)
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", type(error).__name__)
+        print(f"cannot go on: {os.path.abspath(path)}: {error} ({name})", file=sys.stderr)
+        return os.EX_IOERR
+
+
+def stop(signum: int, frame: FrameType | None) -> None:
+    """Say so and die of the signal, as whoever sent it expects."""
+    os.write(2, f"stopped by {signal.Signals(signum).name}; start it again to go on\n".encode())
+    signal.signal(signum, signal.SIG_DFL)
+    signal.raise_signal(signum)
+
+
+def crawl(start_url: str, path: str) -> int:
+    """Crawl from `start_url` into the database at `path` until nothing is left to do, then report."""
+    db = connect(path)
+    db.execute(records.SCHEMA)
+    frontier = Frontier(
+        db,
+        lease_s=float(os.environ.get("LEASE_SECONDS", "3")),
+        retry_s=float(os.environ.get("RETRY_SECONDS", "0.5")),
+        max_delay_s=float(os.environ.get("MAX_DELAY_SECONDS", "60")),
+    )
+    frontier.add([start_url])  # known already after a restart: then this does nothing
+    # Imported only now: it loads the HTTP library, and a Ctrl-C during that should end as quietly as later.
+    import requests
+    from worker import work
+
+    with requests.Session() as session:
+        completed = work(frontier, session)
+    report(frontier, completed)
+    db.close()
+    return 0
+
+
+def report(frontier: Frontier, completed: int) -> None:
+    """What was given up, line by line, and the totals in the last line."""
+    failures = frontier.failures()
+    for url, reason in failures:
+        print(f"given up: {url}: {reason}", file=sys.stderr)
+    known = sum(frontier.counts().values())
+    print(f"finished: {completed} pages now, {known} known, {len(failures)} given up", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))

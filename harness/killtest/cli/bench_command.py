@@ -1,0 +1,52 @@
+"""`killtest bench`: a campaign, resumable."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+
+from killtest import campaign, campaign_run, subject
+from killtest.campaign import Spec
+from killtest.campaign_folder import CampaignFolder
+from killtest.progress import progress_for
+from killtest.report.summary import print_tables, write_summary
+from killtest.trial_line import Line
+
+
+@click.command("bench")
+@click.argument("name", metavar="CAMPAIGN")
+@click.option("--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go.")
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the tables.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout: all trials.")
+def command(name: str, results: Path, lang: str, as_json: bool) -> int:
+    """Run every trial of CAMPAIGN: article, comparison, mixed, quick, or the path of a campaign file.
+
+    Killed or interrupted, the same command goes on where it was. Ends with 0 once the campaign is complete, whatever the
+    verdicts: known bad examples are part of a comparison.
+    """
+    path = campaign.find(name)
+    spec = campaign.load(path)
+    subjects = {each: subject.find(each) for each in spec.subjects}
+    for who in subjects.values():
+        subject.check_runnable(who)
+        campaign.site_of(who.site, spec.site, str(path))
+    folder = CampaignFolder(results / spec.name)
+    try:
+        folder.settle(path.read_text("utf-8"), spec, sys.argv)
+        with progress_for(Console(stderr=True)) as watcher:
+            lines = campaign_run.run(spec, subjects, folder, watcher)
+        _report(spec, lines, folder.path, lang, as_json)
+    finally:
+        folder.close()
+    return 0
+
+
+def _report(spec: Spec, lines: list[Line], folder: Path, lang: str, as_json: bool) -> None:
+    write_summary(folder, lines, lang)
+    if as_json:
+        click.echo(msgspec.json.encode({"campaign": spec.name, "trials": lines}).decode())
+        return
+    print_tables(lines, lang, Console())
+    click.echo(f"\nresults: {folder}/summary.md, trials.jsonl, figures/")

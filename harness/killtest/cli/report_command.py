@@ -1,0 +1,20 @@
+"""`killtest report`: tables and figures of a campaign, again, from its ledger."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console
+
+from killtest import ledger
+from killtest.report.summary import print_tables, write_summary
+
+
+@click.command("report")
+@click.argument("campaign", type=click.Path(path_type=Path))
+@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the tables.")
+def command(campaign: Path, lang: str) -> int:
+    """Write summary.md, the CSV tables and the figures of CAMPAIGN, a folder of results, and print the tables."""
+    lines = ledger.read(campaign / "trials.jsonl")
+    write_summary(campaign, lines, lang)
+    print_tables(lines, lang, Console())
+    return 0

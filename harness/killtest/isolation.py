@@ -1,0 +1,52 @@
+"""Where a trial's processes live: namespaces of their own where the machine allows it.
+
+A network namespace gives all trials the same address and port and cuts off the outside; a PID namespace
+makes the warden its init, so that nothing a subject starts can escape or outlive it.
+"""
+
+import fcntl
+import functools
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+
+# The same address and port for every trial, so that URLs in stored state stay valid (DESIGN section 3).
+SITE_PORT = 8000
+_SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
+_NAMESPACES = ("--net", "--pid", "--fork", "--mount-proc", "--kill-child=SIGKILL")
+
+
+@functools.cache
+def prefix() -> tuple[str, ...]:
+    """The words to put before the warden's command; empty where namespaces are not to be had.
+
+    Set KILLTEST_ISOLATION=none to do without. `unshare` is part of util-linux, on every Debian and Ubuntu.
+    """
+    if os.environ.get("KILLTEST_ISOLATION") == "none" or not sys.platform.startswith("linux"):
+        return ()
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return ()
+    user = () if os.geteuid() == 0 else ("--user", "--map-current-user", "--keep-caps")
+    words = (unshare, *user, *_NAMESPACES, "--")
+    return words if _works(words) else ()
+
+
+def _works(words: tuple[str, ...]) -> bool:
+    probe = "from killtest.isolation import raise_loopback; raise_loopback()"
+    try:
+        done = subprocess.run([*words, sys.executable, "-c", probe], capture_output=True, timeout=20, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def raise_loopback() -> None:
+    """Switch on `lo` in a fresh network namespace, where it starts switched off. OSError when that is not allowed."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as handle:
+        request = struct.pack("16sH14s", b"lo", 0, b"")
+        flags = struct.unpack("16sH14s", fcntl.ioctl(handle, _SIOCGIFFLAGS, request))[1]
+        fcntl.ioctl(handle, _SIOCSIFFLAGS, struct.pack("16sH14s", b"lo", flags | _IFF_UP, b""))

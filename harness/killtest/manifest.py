@@ -1,0 +1,124 @@
+"""The manifest of a subject: what it is, how it is started, and how to read what it stored (docs/manifest.md)."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta
+
+from killtest import toml_file
+from killtest.errors import UsageError
+
+Positive = Annotated[float, Meta(gt=0)]
+Command = Annotated[tuple[str, ...], Meta(min_length=1)]
+BUILT_READERS = ("sqlite", "jsonl")
+# In the contract, and not built yet: naming them must fail aloud rather than be ignored.
+_LATER_FIELDS = ("reload", "services", "instances")
+
+
+class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """When the subject counts as done. Built: it exits with 0."""
+
+    when: Literal["exit"] = "exit"
+
+
+class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Bounds of one trial, in seconds; `restarts` counts unplanned exits that are answered with a restart."""
+
+    idle_s: Positive = 10.0
+    total_s: Positive = 120.0
+    restarts: Annotated[int, Meta(ge=0)] = 5
+    grace_s: Positive = 15.0
+    hold_s: Positive = 5.0
+
+
+class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The shop a subject is run against; the campaign and the command line override it."""
+
+    shape: Literal["pages", "star", "chain", "two_page"] = "pages"
+    next: Literal["first", "last"] = "last"
+    list_pages: Annotated[int, Meta(ge=1)] = 25
+    products: Annotated[int, Meta(ge=1)] = 500
+    latency_ms: Annotated[float, Meta(ge=0)] = 0.0
+    seed: int = 1
+
+
+class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Where the rows are, below the store folder, and how to read them.
+
+    `query` (sqlite) names the columns: `key` is the natural key; `key` (jsonl) names the column that is.
+    """
+
+    reader: str
+    path: str
+    query: str | None = None
+    key: str | None = None
+
+
+class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A crawler under test.
+
+    `folder` is where its files are; relative words of `command` are looked up there. `source` is what the
+    command line calls it, None when it was made of a command line without a manifest.
+    """
+
+    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    command: Command
+    store: StoreNeeds
+    title: str = ""
+    restart: Command | None = None
+    setup: tuple[Command, ...] = ()
+    extra: str | None = None
+    expect: Literal["PASS", "FAIL"] = "PASS"
+    env: dict[str, str] = {}
+    done: Done = Done()
+    limits: Limits = Limits()
+    site: SiteNeeds = SiteNeeds()
+    variants: dict[str, dict[str, Any]] = {}
+    variant: str | None = None
+    folder: str = ""
+    source: str | None = None
+
+
+def load(path: Path, variant: str | None = None) -> Subject:
+    """The subject described by the manifest at `path`, with the changes of `variant` applied."""
+    table = toml_file.load(path)
+    late = [field for field in _LATER_FIELDS if field in table]
+    if late:
+        raise UsageError(f"{path}: {', '.join(late)}: in the contract, but not built yet in this killtest")
+    for field in ("variant", "folder", "source"):
+        if field in table:
+            raise UsageError(f"{path}: `{field}` is not set in a manifest")
+    if variant is not None:
+        table = _with_variant(table, variant, path)
+    table = table | {"variant": variant, "folder": str(path.resolve().parent)}
+    subject = toml_file.convert(table, Subject, str(path))
+    check_store(subject.store, str(path))
+    return subject
+
+
+def check_store(store: StoreNeeds, source: str) -> None:
+    """Refuse a store that no reader can read; UsageError names `source`."""
+    if store.reader not in BUILT_READERS:
+        raise UsageError(f"{source}: store reader {store.reader!r} is unknown; built: {', '.join(BUILT_READERS)}")
+    wanted, given = ("query", store.query) if store.reader == "sqlite" else ("key", store.key)
+    if not given:
+        raise UsageError(f"{source}: a {store.reader} store wants `{wanted}`, to say which column is the natural key")
+    if Path(store.path).is_absolute() or ".." in Path(store.path).parts:
+        raise UsageError(f"{source}: store path {store.path!r} must lie below the store folder")
+
+
+def _with_variant(table: dict[str, Any], variant: str, path: Path) -> dict[str, Any]:
+    variants = table.get("variants", {})
+    if variant not in variants:
+        known = ", ".join(variants) or "none"
+        raise UsageError(f"{path}: no variant {variant!r}; it has: {known}")
+    return _merged(table, variants[variant])
+
+
+def _merged(table: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    merged = dict(table)
+    for key, value in changes.items():
+        both = isinstance(value, dict) and isinstance(merged.get(key), dict)
+        merged[key] = _merged(merged[key], value) if both else value
+    return merged

@@ -1,0 +1,26 @@
+"""Readers: what a store holds, read from a copy, so that looking at a killed store never changes it."""
+
+from pathlib import Path
+
+from killtest.errors import StoreError
+from killtest.manifest import StoreNeeds
+from killtest.store import jsonl, sqlite
+from killtest.store.rows import Rows
+
+__all__ = ["Rows", "read"]
+
+
+def read(needs: StoreNeeds, folder: Path, scratch: Path) -> Rows | None:
+    """The rows stored below `folder`; None while the store's file does not exist.
+
+    Nothing in `folder` is opened for writing: the reader works on a copy in `scratch`, an existing empty
+    folder that the caller removes. StoreError when what is there can't be read.
+    """
+    try:
+        if needs.reader == "sqlite":
+            return sqlite.read(folder / needs.path, needs.query or "", scratch)
+        return jsonl.read(folder, needs.path, needs.key or "", scratch)
+    except OSError as error:
+        raise StoreError(f"store {needs.path}: {error}") from error
+
+

@@ -1,0 +1,37 @@
+"""The rows of a snapshot, whatever store they came from."""
+
+from typing import Any
+
+import msgspec
+
+Value = str | int | float | bool | None
+
+
+class Row(msgspec.Struct, frozen=True):
+    """One stored row: its natural key as text (None when it has none), its columns, and where it stands."""
+
+    key: str | None
+    values: dict[str, Value]
+    place: str
+
+
+class Rows(msgspec.Struct, frozen=True):
+    """All rows that could be read, and the places that could not, each with its reason."""
+
+    rows: tuple[Row, ...] = ()
+    damage: tuple[str, ...] = ()
+
+
+def row_of(columns: dict[str, Any], place: str) -> Row:
+    """A row from its columns, of which `key` is the natural key."""
+    key = columns.get("key")
+    values = {name: _plain(value) for name, value in columns.items() if name != "key"}
+    return Row(None if key is None else str(key), values, place)
+
+
+def _plain(value: Any) -> Value:
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "backslashreplace")
+    return msgspec.json.encode(value).decode()

@@ -1,0 +1,44 @@
+"""Read an SQLite store from a copy of its files.
+
+Opening a killed database in place would roll back its journal or checkpoint and delete its WAL: the restart
+would then find another state than the kill left. The copy takes the set of db, -wal and -journal, and not
+-shm, which SQLite rebuilds.
+"""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+from killtest.errors import StoreError
+from killtest.store.rows import Rows, row_of
+
+_COMPANIONS = ("", "-wal", "-journal")
+
+
+def read(database: Path, query: str, scratch: Path) -> Rows | None:
+    """The rows that `query` gives, as a restart would find them; None while there is no database or no table yet."""
+    if not database.exists():
+        return None
+    copy = scratch / database.name
+    for suffix in _COMPANIONS:
+        source = database.with_name(database.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, copy.with_name(copy.name + suffix))
+    connection = sqlite3.connect(copy)
+    try:
+        return _run(connection, query)
+    except (sqlite3.Error, UnicodeDecodeError) as error:
+        if "no such table" in str(error):
+            return None
+        raise StoreError(f"store {database.name}: {error} (query: {query})") from error
+    finally:
+        connection.close()
+
+
+def _run(connection: sqlite3.Connection, query: str) -> Rows:
+    cursor = connection.execute(query)
+    names = [column[0] for column in cursor.description or ()]
+    if "key" not in names:
+        raise StoreError(f"the query gives no column `key`, only {', '.join(names) or 'nothing'}: {query}")
+    rows = (dict(zip(names, values, strict=True)) for values in cursor)
+    return Rows(tuple(row_of(row, f"row {number}") for number, row in enumerate(rows, 1)))

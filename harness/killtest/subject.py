@@ -1,0 +1,99 @@
+"""Find a subject by name, by path, or make one of a command line."""
+
+import importlib.metadata
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+from packaging.requirements import Requirement
+
+from killtest.errors import UsageError
+from killtest.manifest import StoreNeeds, Subject, check_store, load
+
+MANIFEST = "subject.toml"
+
+
+def data_folder(kind: str) -> Path:
+    """The folder `crawlers` or `campaigns`: of the checkout where there is one, else of the installed wheel.
+
+    An editable install copies the wheel's data once and never again, so the checkout comes first.
+    """
+    checkout = Path(__file__).resolve().parents[2] / kind
+    return checkout if checkout.is_dir() else Path(__file__).resolve().parent / "data" / kind
+
+
+def names() -> list[str]:
+    """The reference subjects: the folders that hold a manifest."""
+    return sorted(path.parent.name for path in data_folder("crawlers").glob(f"*/{MANIFEST}"))
+
+
+def find(spec: str) -> Subject:
+    """The subject named by `spec`: NAME, NAME:VARIANT, a folder or a manifest, each with :VARIANT if wanted."""
+    name, colon, variant = spec.partition(":")
+    path = Path(name)
+    for candidate in (path / MANIFEST, path, data_folder("crawlers") / name / MANIFEST):
+        if candidate.is_file() and (candidate.name == MANIFEST or candidate.suffix == ".toml"):
+            return msgspec.structs.replace(load(candidate, variant if colon else None), source=name)
+    raise UsageError(f"unknown subject {name!r}; there are: {', '.join(names())}, or give the path of a {MANIFEST}")
+
+
+def from_command(command: Sequence[str], store: str, key: str | None, query: str | None) -> Subject:
+    """A subject without a manifest: `store` is READER:PATH, relative words of the command are the caller's files."""
+    reader, colon, path = store.partition(":")
+    if not colon or not path:
+        raise UsageError(f"--store {store!r}: wants READER:PATH, for example jsonl:out.jsonl or sqlite:crawl.db")
+    if not command:
+        raise UsageError("no command: put it behind --, for example: killtest run --store … -- node crawl.js {site_url}")
+    needs = StoreNeeds(reader=reader, path=path, query=query, key=key)
+    check_store(needs, "--store")
+    words = [Path(word).stem for word in command if not word.startswith(("-", "{"))]
+    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in words[-1] if c) or "command"
+    return Subject(name=name.strip("-") or "command", command=tuple(command), store=needs, folder=os.getcwd())
+
+
+def check_runnable(subject: Subject) -> None:
+    """UsageError when the subject's extra is not installed or a program of its commands can't be executed."""
+    missing = _missing_of_extra(subject.extra) if subject.extra else []
+    if missing:
+        what = ", ".join(missing)
+        raise UsageError(f"{subject.name} needs {what}, not installed here: pip install 'killtest[{subject.extra}]'")
+    for command in (subject.command, *filter(None, [subject.restart]), *subject.setup):
+        program = command_line(command, subject.folder, {})[0]
+        if shutil.which(program) is None:
+            why = "is not executable" if Path(program).exists() else "is not there"
+            raise UsageError(f"{subject.name}: can't execute {program!r}: it {why} (command: {' '.join(command)})")
+
+
+def command_line(command: Sequence[str], folder: str, values: dict[str, str]) -> list[str]:
+    """The words of a command with {python}, {site_url}, … filled in and files of `folder` made absolute."""
+    known = {"python": sys.executable} | values
+    return [_fill(_absolute(word, folder), known) for word in command]
+
+
+def _absolute(word: str, folder: str) -> str:
+    candidate = Path(folder) / word
+    return str(candidate) if word and not word.startswith(("-", "/")) and candidate.is_file() else word
+
+
+def _fill(word: str, values: dict[str, str]) -> str:
+    # Not str.format: a crawler's own words may hold braces.
+    for name, value in values.items():
+        word = word.replace("{" + name + "}", value)
+    return word
+
+
+def _missing_of_extra(extra: str) -> list[str]:
+    wanted = [Requirement(text) for text in importlib.metadata.requires("killtest") or ()]
+    names_of_extra = [r.name for r in wanted if r.marker and r.marker.evaluate({"extra": extra})]
+    return [name for name in names_of_extra if not _is_installed(name)]
+
+
+def _is_installed(name: str) -> bool:
+    try:
+        importlib.metadata.distribution(name)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True

@@ -1,0 +1,173 @@
+"""The summary of a campaign: summary.md, summary.csv, tables/*.csv and figures/*, derived from the ledger.
+
+Whatever is written can be thrown away and made again: same lines, same bytes. The one thing that is read
+besides the lines is the evidence of the trials that get a timeline.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from killtest.article import article_groups, article_tables, has_article
+from killtest.comparison import comparison_tables
+from killtest.errors import UsageError
+from killtest.figure import article_figure, comparison_figure, image
+from killtest.frame import Line, ledger_frame, require_report_packages, subject_label, trials_csv
+from killtest.headings import Words, words
+from killtest.table import Table, csv_text, markdown, print_table
+from killtest.timeline import timeline_figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Console
+
+OUTCOME_ORDER = ("FAIL", "UNKNOWN", "PASS")
+
+
+def all_tables(lines: Sequence[Line], lang: str = "en") -> list[Table]:
+    """Every table of a report: the article's where it applies, then the comparison.
+
+    Raises UsageError when pandas is missing, a trial occurs twice, or there are no tables in that language.
+    """
+    article = article_tables(lines, lang) if has_article(lines) else []
+    return [*article, *comparison_tables(lines, lang)]
+
+
+def print_tables(lines: Sequence[Line], lang: str, console: Console) -> None:
+    """Print every table: drawn on a terminal, as plain text elsewhere. Raises what `all_tables` raises."""
+    for table in all_tables(lines, lang):
+        print_table(table, console)
+
+
+def write_summary(
+    campaign_dir: Path,
+    lines: Sequence[Line],
+    lang: str = "en",
+    planned: int | None = None,
+    regenerate: str | None = None,
+) -> Path:
+    """Write the summary of a campaign into its folder and return the path of summary.md.
+
+    `lines` are the ledger's lines, `planned` the number of trials planned without controls (None: not known),
+    and `regenerate` the command shown for making all this again. Each file appears whole or not at all;
+    summary.md is the last, so that it never links to what is not there. Raises UsageError before anything is
+    written when pandas or matplotlib is missing, a trial occurs twice, or there are no tables in that
+    language.
+    """
+    require_report_packages()
+    text = words(lang)
+    tables = all_tables(lines, lang)
+    _write(campaign_dir / "summary.csv", trials_csv(lines).encode())
+    for table in tables:
+        _write(campaign_dir / "tables" / f"{_file_name(table.name)}.csv", csv_text(table).encode())
+    links = [_write_figure(campaign_dir, *figure) for figure in _figures(campaign_dir, lines, text)]
+    links += _missing_timelines(campaign_dir, lines, text)
+    command = regenerate or f"killtest report {shlex.quote(campaign_dir.name)}"
+    parts = [_head(campaign_dir, lines, text, planned, command), *map(markdown, tables)]
+    parts.append("\n\n".join([f"## {text['summary_figures']}", *links]) + "\n")
+    path = campaign_dir / "summary.md"
+    _write(path, "\n".join(parts).encode())
+    return path
+
+
+def _head(campaign_dir: Path, lines: Sequence[Line], text: Words, planned: int | None, command: str) -> str:
+    """What the campaign is, how much of it has run, and how this page is made again."""
+    names = sorted({str(line["campaign"]) for line in lines if line.get("campaign")}) or [campaign_dir.name]
+    controls = sum(bool(line.get("control")) for line in lines)
+    finished = len(lines) - controls
+    parts = [f"# {text['summary_title'].format(campaign=', '.join(names))}"]
+    shown = text["summary_unplanned"] if planned is None else planned
+    parts.append(text["summary_finished"].format(finished=finished, planned=shown, controls=controls))
+    if planned is not None and finished < planned:
+        parts.append(text["summary_incomplete"].format(left=planned - finished))
+    parts += [text["summary_command"], f"    {command}", text["summary_files"]]
+    return "\n\n".join(parts) + "\n"
+
+
+def _figures(campaign_dir: Path, lines: Sequence[Line], text: Words) -> Iterator[tuple[str, str, Figure]]:
+    """File name without ending, title and drawing of each figure, one at a time."""
+    if has_article(lines):
+        for group in article_groups(lines):
+            title = text["summary_article_figure"].format(group=group)
+            yield f"article-{group}", title, article_figure(lines, group)
+    if any(not line.get("control") for line in lines):
+        yield "comparison", text["summary_comparison_figure"], comparison_figure(lines)
+    for line in timeline_trials(campaign_dir, lines).values():
+        if line is not None:
+            title = text["summary_timeline"].format(trial=line["id"])
+            yield f"timeline-{line['id']}", title, timeline_figure(line, _evidence(campaign_dir, line))
+
+
+def timeline_trials(campaign_dir: Path, lines: Sequence[Line]) -> dict[str, Line | None]:
+    """For each subject the trial whose timeline is drawn, or None where no trial has kept its evidence.
+
+    A FAIL is preferred to an UNKNOWN and that to a PASS; among equals the first in the order of the tables.
+    """
+    by_id = {(line.get("campaign"), line["id"]): line for line in lines}
+    frame = ledger_frame(lines)
+    order = [by_id[key] for key in zip(frame["campaign"], frame["id"], strict=True)]
+    trials = [line for line in order if not line.get("control")]
+    chosen: dict[str, Line | None] = {subject_label(line): None for line in trials}
+    for outcome in OUTCOME_ORDER:
+        for line in trials:
+            same = (line.get("outcome") or "UNKNOWN") == outcome
+            if same and chosen[subject_label(line)] is None and _has_evidence(campaign_dir, line):
+                chosen[subject_label(line)] = line
+    return chosen
+
+
+def _missing_timelines(campaign_dir: Path, lines: Sequence[Line], text: Words) -> list[str]:
+    """A sentence for each subject that gets no timeline; a figure that is absent is not left unsaid."""
+    without = [label for label, line in timeline_trials(campaign_dir, lines).items() if line is None]
+    return [text["summary_no_timeline"].format(subject=label) for label in without]
+
+
+def _evidence(campaign_dir: Path, line: Line) -> Path:
+    """The folder of a trial's evidence."""
+    return campaign_dir / str(line["evidence"])
+
+
+def _has_evidence(campaign_dir: Path, line: Line) -> bool:
+    """Whether the files that a timeline is drawn from were kept."""
+    if not line.get("evidence"):
+        return False
+    return all((_evidence(campaign_dir, line) / name).is_file() for name in ("history.jsonl", "site.jsonl"))
+
+
+def _write_figure(campaign_dir: Path, name: str, title: str, drawing: Figure) -> str:
+    """Write a figure as PNG and SVG and return its Markdown link."""
+    stem = _file_name(name)
+    for kind in ("png", "svg"):
+        _write(campaign_dir / "figures" / f"{stem}.{kind}", image(drawing, kind))
+    return f"### {title}\n\n![{title}](figures/{stem}.png)\n\n[SVG](figures/{stem}.svg)"
+
+
+def _file_name(name: str) -> str:
+    """A name that is safe as a file name and in a link on every platform; group names may hold anything."""
+    return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "unnamed"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Replace a file whole: a reader, or a crash, sees the old content or the new one.
+
+    Raises UsageError when the folder can't be written to.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    except OSError as error:
+        raise UsageError(f"can't write {path}: {error.strerror}") from error
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise

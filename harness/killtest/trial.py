@@ -1,0 +1,51 @@
+"""One trial: a subject under a schedule, in a folder of its own, from the first process to complete evidence."""
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from killtest import evidence, schedule
+from killtest.campaign import Planned
+from killtest.conductor import Conductor
+from killtest.evidence import Course, Evidence
+from killtest.history import History, Listener
+from killtest.manifest import SiteNeeds
+from killtest.stage import RealStage
+
+
+def run(
+    planned: Planned, site: SiteNeeds, folder: Path, listener: Listener | None = None, inherit: tuple[int, ...] = ()
+) -> Evidence:
+    """Run the trial in the new folder `folder` and return its evidence, which is also on disk there.
+
+    Whatever the trial started has ended when this returns or raises. HarnessFailure is our own failure;
+    UsageError means that the subject could not be started at all.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    (folder / "schedule.json").write_bytes(schedule.to_json(planned.schedule))
+    (folder / "site.json").write_bytes(msgspec.json.encode(site) + b"\n")
+    history = History(folder / "history.jsonl", listener)
+    try:
+        stage = RealStage(planned.subject, site, folder, inherit)
+        try:
+            course = _conduct(planned, stage, history)
+        finally:
+            stage.close()
+    finally:
+        history.close()
+        # Orphans of the subject may have written there until now; nothing judges it.
+        shutil.rmtree(folder / "tmp", ignore_errors=True)
+    return evidence.read(folder, planned.is_control, len(planned.schedule.faults))
+
+
+def _conduct(planned: Planned, stage: RealStage, history: History) -> Course:
+    faults = planned.schedule.parsed()
+    history.note("stage", url=stage.url, isolated=stage.launcher.is_isolated, env=stage.environment(0))
+    course = Conductor(faults, planned.subject.limits, stage, history, planned.again).run()
+    truth = stage.site.truth()
+    (stage.folder / "truth.json").write_bytes(msgspec.json.encode(truth) + b"\n")
+    stage.site.sync()
+    evidence.write_course(stage.folder, course)
+    return course

@@ -1,0 +1,170 @@
+"""A simulated world for the conductor: scripted subjects, a site that counts and holds, and a clock that jumps."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from killtest.fault import Scope, Trigger
+from killtest.launcher import Census, Face, Order, Strike
+from killtest.site import OpenRequest
+from killtest.snapshot import Snapshot
+from killtest.store.rows import Row
+
+
+@dataclass
+class Script:
+    """One incarnation: page requests `every_s` seconds, the first after `start_s`, then exit with `code`.
+
+    `on_polite` is how long it takes to end after SIGINT or SIGTERM (None: it never does); `hangs` is true when it
+    neither requests nor exits once its pages are done.
+    """
+
+    pages: int = 10
+    start_s: float = 0.1
+    every_s: float = 0.01
+    code: int = 0
+    on_polite: float | None = 0.0
+    polite_code: int = -2
+    hangs: bool = False
+    orphans: tuple[str, ...] = ()
+
+
+@dataclass
+class World:
+    """Launcher, site and stage in one; time moves only in `next_event`."""
+
+    scripts: Sequence[Script]
+    clock_s: float = 100.0
+    signals: list[tuple[int, str, str]] = field(default_factory=list)
+    started: list[int] = field(default_factory=list)
+    snapshots: Callable[[int], Snapshot] = lambda number: Snapshot(number)
+    _queue: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    _armed: Trigger | None = None
+    _counts: dict[str | None, int] = field(default_factory=dict)
+    _incarnation: int = -1
+    _total: int = 0
+    _left: tuple[str, ...] = ()
+    frozen: bool = False
+
+    @property
+    def launcher(self) -> "World":
+        return self
+
+    @property
+    def site(self) -> "World":
+        return self
+
+    def now(self) -> float:
+        return self.clock_s
+
+    def order(self, incarnation: int) -> Order:
+        return Order(incarnation, ("subject",), {}, "/", "/dev/null", "/dev/null")
+
+    def snapshot(self, incarnation: int) -> Snapshot:
+        return self.snapshots(incarnation)
+
+    def next_event(self, until_s: float) -> dict[str, Any] | None:
+        self._queue.sort(key=lambda one: one[0])
+        while self._queue and self._queue[0][0] <= until_s:
+            at_s, event = self._queue.pop(0)
+            self.clock_s = max(self.clock_s, at_s)
+            shown = self._happen(event)
+            if shown is not None:
+                return shown
+        self.clock_s = max(self.clock_s, until_s)
+        return None
+
+    def _happen(self, event: dict[str, Any]) -> dict[str, Any] | None:
+        if event["event"] != "request":
+            return event | {"t_s": self.clock_s}
+        self._total += 1
+        for key in (None, event["path"]):
+            self._counts[key] = self._counts.get(key, 0) + 1
+        armed = self._armed
+        if armed and (armed.path in (None, event["path"])) and self._counts[armed.path] == armed.n:
+            self._armed, self.frozen = None, True
+            held = {"seq": self._total, "path": event["path"], "incarnation": self._incarnation, "held": True}
+            due = {"event": "due", "n": armed.n, "path": event["path"], "open": [held]}
+            return self._after_first(due | {"t_s": self.clock_s})
+        return self._after_first(None)
+
+    def _after_first(self, shown: dict[str, Any] | None) -> dict[str, Any] | None:
+        if self._counts[None] != 1:
+            return shown
+        if shown is not None:
+            self._queue.insert(0, (self.clock_s, shown))
+        return {"event": "first_request", "incarnation": self._incarnation, "t_s": self.clock_s}
+
+    # Launcher
+
+    def start(self, order: Order) -> float:
+        script = self.scripts[min(order.incarnation, len(self.scripts) - 1)]
+        self.started.append(order.incarnation)
+        at_s = self.clock_s + script.start_s
+        for page in range(script.pages):
+            self._queue.append((at_s, {"event": "request", "path": f"/product/{page + 1}"}))
+            at_s += script.every_s
+        if not script.hangs:
+            self._exit(at_s, script.code)
+        self._script = script
+        self._left = script.orphans
+        return self.clock_s
+
+    def _exit(self, at_s: float, code: int) -> None:
+        self._queue.append((at_s, {"event": "exit", "incarnation": self._incarnation, "code": code}))
+
+    def strike(self, signal: str, scope: Scope, wait_s: float) -> Strike:
+        self.signals.append((self._incarnation, signal, scope))
+        if signal == "KILL":
+            self._queue.clear()
+            self._exit(self.clock_s, -9)
+        elif self._script.on_polite is not None:
+            self._queue.clear()
+            self._exit(self.clock_s + self._script.on_polite, self._script.polite_code)
+        return Strike((7,), self.clock_s, self.clock_s)
+
+    def usage(self) -> tuple[float, int]:
+        return 0.0, 1
+
+    def census(self) -> Census:
+        return Census(tuple(Face(9, name) for name in self._left))
+
+    def hold_still(self) -> None:
+        pass
+
+    def go_on(self) -> None:
+        pass
+
+    def end_subject(self) -> None:
+        self._queue.clear()
+        self._exit(self.clock_s, -9)
+
+    # Site
+
+    def begin(self, incarnation: int) -> None:
+        self._incarnation, self._armed = incarnation, None
+        self._counts, self._queue = {}, []
+
+    def arm(self, trigger: Trigger) -> None:
+        self._armed = trigger
+
+    def disarm(self) -> None:
+        self._armed = None
+
+    def freeze(self) -> tuple[OpenRequest, ...]:
+        self.frozen = True
+        return ()
+
+    def release(self) -> None:
+        self.frozen = False
+
+    def fence(self) -> bool:
+        return True
+
+    def requests(self) -> tuple[int, int]:
+        return self._total, 0
+
+
+def rows_snapshot(number: int, *keys: str) -> Snapshot:
+    """A snapshot with one row per key."""
+    return Snapshot(number, tuple(Row(key, {"sku": key}, f"row {i}") for i, key in enumerate(keys, 1)))

@@ -1,0 +1,148 @@
+"""The conductor on a simulated stage: no process, no waiting, a clock that jumps."""
+
+from pathlib import Path
+
+import pytest
+from simulation import Script, World
+
+from killtest.conductor import Conductor
+from killtest.errors import HarnessFailure
+from killtest.evidence import Course
+from killtest.fault import parse
+from killtest.history import History, read
+from killtest.manifest import Limits
+from killtest.snapshot import Snapshot
+
+
+def conduct(world: World, *faults: str, tmp_path: Path, limits: Limits = Limits(), again: int = 0) -> Course:
+    history = History(tmp_path / "history.jsonl", clock=world.now)
+    try:
+        course = Conductor([parse(text) for text in faults], limits, world, history, again).run()
+    finally:
+        history.close()
+    assert not world.frozen, "the site was left frozen"
+    return course
+
+
+def test_without_faults_one_incarnation_runs_to_its_end(tmp_path: Path) -> None:
+    course = conduct(World([Script()]), tmp_path=tmp_path)
+    assert course.ending == "finished"
+    assert [(one.exit, one.ended_by) for one in course.incarnations] == [(0, "itself")]
+
+
+def test_each_fault_strikes_one_incarnation_and_the_last_runs_undisturbed(tmp_path: Path) -> None:
+    world = World([Script(pages=50)])
+    course = conduct(world, "request:5 KILL", "request:7 INT", tmp_path=tmp_path)
+    assert [one.ended_by for one in course.incarnations] == ["fault", "fault", "itself"]
+    assert world.signals == [(0, "KILL", "tree"), (1, "INT", "group")]
+    assert [fault.in_flight for fault in course.faults] == [("/product/5",), ("/product/7",)]
+    assert [fault.window for fault in course.faults] == ["waiting", "waiting"]
+
+
+def test_timer_counts_from_the_start_or_from_the_first_request(tmp_path: Path) -> None:
+    world = World([Script(pages=100, start_s=0.5)])
+    course = conduct(world, "after:0.7 KILL", "first+0.3 KILL", tmp_path=tmp_path)
+    assert [round(fault.struck_s or 0, 3) for fault in course.faults] == [0.7, 0.8]
+    assert [round(fault.since_first_request_s or 0, 3) for fault in course.faults] == [0.2, 0.3]
+
+
+def test_kill_before_the_first_request_is_called_that(tmp_path: Path) -> None:
+    course = conduct(World([Script(start_s=0.5)]), "after:0.2 KILL", tmp_path=tmp_path)
+    assert course.faults[0].status == "before_first_request"
+    assert course.faults[0].window == "start-up"
+
+
+def test_fault_on_a_subject_that_finished_first_is_not_reached(tmp_path: Path) -> None:
+    course = conduct(World([Script(pages=3)]), "request:5 KILL", "after:9 KILL", tmp_path=tmp_path)
+    assert [fault.status for fault in course.faults] == ["not_reached", "not_reached"]
+    assert course.ending == "finished"
+
+
+def test_exit_code_0_after_a_planned_signal_is_followed_by_the_next_incarnation(tmp_path: Path) -> None:
+    world = World([Script(pages=50, polite_code=0), Script(pages=2)])
+    course = conduct(world, "request:5 INT", tmp_path=tmp_path)
+    assert [(one.exit, one.ended_by) for one in course.incarnations] == [(0, "fault"), (0, "itself")]
+
+
+def test_polite_signal_without_effect_is_escalated_after_the_grace_time(tmp_path: Path) -> None:
+    world = World([Script(pages=5, hangs=True, on_polite=None), Script()])
+    course = conduct(world, "request:5 TERM", tmp_path=tmp_path, limits=Limits(grace_s=3))
+    assert world.signals == [(0, "TERM", "pid"), (0, "KILL", "tree")]
+    assert course.faults[0].status == "escalated"
+    assert course.incarnations[0].ended_s - course.incarnations[0].started_s == pytest.approx(3.14, abs=0.02)
+
+
+def test_sequence_sends_its_second_signal_after_its_delay(tmp_path: Path) -> None:
+    world = World([Script(pages=5, hangs=True, on_polite=None), Script()])
+    course = conduct(world, "request:5 TERM+KILL@2", tmp_path=tmp_path)
+    assert [signal for _, signal, _ in world.signals] == ["TERM", "KILL"]
+    assert course.faults[0].status == "struck"
+
+
+def test_fault_pinned_to_an_incarnation_waits_for_it(tmp_path: Path) -> None:
+    world = World([Script(code=1), Script(code=1), Script()])
+    conduct(world, "2/request:5 KILL", tmp_path=tmp_path)
+    assert world.signals == [(2, "KILL", "tree")]
+
+
+def test_fault_pinned_to_a_past_incarnation_is_not_reached(tmp_path: Path) -> None:
+    course = conduct(World([Script()]), "request:5 KILL", "0/request:7 KILL", tmp_path=tmp_path)
+    assert [fault.status for fault in course.faults] == ["struck", "not_reached"]
+
+
+def test_own_death_is_restarted_and_the_fault_waits_for_the_next_incarnation(tmp_path: Path) -> None:
+    world = World([Script(pages=3, code=1), Script(pages=9)])
+    course = conduct(world, "request:5 KILL", tmp_path=tmp_path)
+    assert course.self_deaths == 1
+    assert world.signals == [(1, "KILL", "tree")]
+
+
+@pytest.mark.parametrize(("pages", "ending"), [(0, "refused_start"), (3, "crash_loop")])
+def test_subject_that_always_dies_is_given_up(pages: int, ending: str, tmp_path: Path) -> None:
+    course = conduct(World([Script(pages=pages, code=1)]), tmp_path=tmp_path, limits=Limits(restarts=2))
+    assert course.ending == ending
+    assert len(course.incarnations) == 3
+
+
+def test_silence_is_hung_and_endless_requests_are_out_of_time(tmp_path: Path) -> None:
+    hung = conduct(World([Script(pages=3, hangs=True)]), tmp_path=tmp_path, limits=Limits(idle_s=5))
+    assert hung.ending == "hung"
+    busy = World([Script(pages=100_000, every_s=0.01)])
+    assert conduct(busy, tmp_path=tmp_path, limits=Limits(total_s=20)).ending == "out_of_time"
+
+
+def test_waiting_shorter_than_the_idle_limit_is_no_hang(tmp_path: Path) -> None:
+    world = World([Script(pages=3, every_s=4.0)])
+    assert conduct(world, tmp_path=tmp_path, limits=Limits(idle_s=5)).ending == "finished"
+
+
+def test_again_starts_follow_a_finished_trial_and_no_other(tmp_path: Path) -> None:
+    course = conduct(World([Script()]), tmp_path=tmp_path, again=2)
+    assert [one.is_again for one in course.incarnations] == [False, True, True]
+    hung = conduct(World([Script(hangs=True)]), tmp_path=tmp_path, again=2)
+    assert len(hung.incarnations) == 1
+
+
+def test_store_that_cannot_be_read_at_the_end_is_an_ending(tmp_path: Path) -> None:
+    world = World([Script()], snapshots=lambda number: Snapshot(number, error="not a database"))
+    assert conduct(world, tmp_path=tmp_path).ending == "unreadable_store"
+
+
+def test_orphans_are_counted_when_the_trial_ends(tmp_path: Path) -> None:
+    course = conduct(World([Script(orphans=("sleep 600",))]), tmp_path=tmp_path)
+    assert [face.command for face in course.orphans] == ["sleep 600"]
+
+
+def test_site_that_dies_is_our_failure(tmp_path: Path) -> None:
+    world = World([Script()])
+    world.start = lambda order: world._queue.append((100.0, {"event": "site_exit", "code": 1})) or 100.0  # type: ignore[method-assign, func-returns-value]
+    with pytest.raises(HarnessFailure, match="the site ended with 1 in incarnation 0"):
+        conduct(world, tmp_path=tmp_path)
+
+
+def test_history_tells_due_struck_and_what_was_in_flight(tmp_path: Path) -> None:
+    conduct(World([Script(pages=9)]), "request:5 KILL", tmp_path=tmp_path)
+    entries = {entry["event"]: entry for entry in read(tmp_path / "history.jsonl")}
+    assert entries["due"]["path"] == "/product/5"
+    assert entries["struck"]["in_flight"] == ["/product/5"]
+    assert entries["trial_ended"]["ending"] == "finished"

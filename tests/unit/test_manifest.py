@@ -1,0 +1,192 @@
+"""Manifests, campaigns and command lines: what is read, and what is refused with which words."""
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from killtest import campaign, manifest, subject
+from killtest.errors import UsageError
+from killtest.manifest import SiteNeeds
+
+GOOD = """
+name = "mine"
+command = ["{python}", "crawl.py", "{site_url}"]
+[store]
+reader = "jsonl"
+path = "out.jsonl"
+key = "sku"
+[variants.slow]
+env = { DELAY = "1" }
+limits = { idle_s = 60 }
+"""
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "subject.toml"
+    path.write_text(text)
+    return path
+
+
+def test_manifest_is_read_with_defaults(tmp_path: Path) -> None:
+    who = manifest.load(written(tmp_path, GOOD))
+    assert (who.name, who.limits.grace_s, who.site.products, who.folder) == ("mine", 15, 500, str(tmp_path))
+
+
+def test_variant_changes_only_what_it_names(tmp_path: Path) -> None:
+    who = manifest.load(written(tmp_path, GOOD), "slow")
+    assert (who.env, who.limits.idle_s, who.limits.total_s, who.variant) == ({"DELAY": "1"}, 60, 120, "slow")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (("[store]", "[store"), "subject.toml: not TOML: Expected ']' at the end of a table declaration (at line 4, column 7)"),
+        (("name =", "nam ="), "subject.toml: Object contains unknown field `nam`"),
+        (('command = ["{python}", "crawl.py", "{site_url}"]', ""), "missing required field `command`"),
+        (('["{python}", "crawl.py", "{site_url}"]', "[]"), "`$.command`"),
+        (('"jsonl"', '"parquet"'), "store reader 'parquet' is unknown; built: sqlite, jsonl"),
+        (('key = "sku"', ""), "a jsonl store wants `key`"),
+        (('"out.jsonl"', '"../out.jsonl"'), "must lie below the store folder"),
+        (("[store]", 'services = ["valkey"]\n[store]'), "services: in the contract, but not built yet"),
+        (("[store]", 'folder = "/"\n[store]'), "`folder` is not set in a manifest"),
+        (("[store]", "[limits]\nidle_s = -1\n[store]"), "`$.limits.idle_s`"),
+        (("[store]", '[done]\nwhen = "idle"\n[store]'), "`$.done.when`"),
+        (('"mine"', '"../mine"'), "`$.name`"),
+    ],
+)
+def test_mistake_is_named_with_file_and_place(change: tuple[str, str], complaint: str, tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD.replace(*change, 1))
+    with pytest.raises(UsageError) as caught:
+        manifest.load(path)
+    assert complaint in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_unknown_variant_names_the_known_ones(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="no variant 'fast'; it has: slow"):
+        manifest.load(written(tmp_path, GOOD), "fast")
+
+
+def test_unknown_subject_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match=r"unknown subject 'nobody'; there are: append_jsonl, idempotent, naive"):
+        subject.find("nobody")
+
+
+def test_subject_is_found_by_name_folder_and_file(tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD)
+    assert subject.find(str(path)).name == subject.find(str(tmp_path)).name == "mine"
+    assert subject.find(f"{tmp_path}:slow").variant == "slow"
+    assert subject.find("naive").source == "naive"
+
+
+def test_words_that_name_files_become_absolute_and_braces_are_filled(tmp_path: Path) -> None:
+    (tmp_path / "crawl.py").touch()
+    words = subject.command_line(["node", "crawl.py", "{site_url}/list", "{x}", "-"], str(tmp_path), {"site_url": "http://s"})
+    assert words == ["node", str(tmp_path / "crawl.py"), "http://s/list", "{x}", "-"]
+
+
+@pytest.mark.parametrize(
+    ("program", "complaint"),
+    [("no-such-program", "it is not there"), ("./plain", "it is not executable")],
+)
+def test_program_that_cannot_be_executed_is_said(program: str, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "plain").write_text("text")
+    who = manifest.load(written(tmp_path, GOOD.replace("{python}", program)))
+    with pytest.raises(UsageError) as caught:
+        subject.check_runnable(who)
+    assert complaint in str(caught.value)
+
+
+def test_missing_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    who = manifest.load(written(tmp_path, GOOD.replace("name =", 'extra = "scrapy"\nname =')))
+    subject.check_runnable(who)
+    monkeypatch.setattr(subject, "_is_installed", lambda _: False)
+    with pytest.raises(UsageError, match=r"mine needs scrapy, not installed here: pip install 'killtest\[scrapy\]'"):
+        subject.check_runnable(who)
+
+
+def test_command_line_makes_a_subject() -> None:
+    who = subject.from_command(["node", "crawl.js", "{site_url}"], "jsonl:out.jsonl", "sku", None)
+    assert (who.name, who.store.path, who.folder, who.source) == ("crawl", "out.jsonl", os.getcwd(), None)
+
+
+@pytest.mark.parametrize(
+    ("command", "store", "complaint"),
+    [
+        ([], "jsonl:out", "no command: put it behind --"),
+        (["x"], "out.jsonl", "wants READER:PATH"),
+        (["x"], "xml:out", "store reader 'xml' is unknown"),
+    ],
+)
+def test_command_line_mistakes_are_said(command: list[str], store: str, complaint: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        subject.from_command(command, store, "sku", None)
+    assert complaint in str(caught.value)
+
+
+# Campaigns
+
+
+def campaign_file(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "c.toml"
+    path.write_text('name = "c"\nsubjects = ["naive", "idempotent"]\n' + text)
+    return path
+
+
+@pytest.mark.parametrize("name", ["article", "comparison", "mixed", "quick"])
+def test_shipped_campaigns_are_sound(name: str) -> None:
+    spec = campaign.load(campaign.find(name))
+    assert spec.name == name
+    subjects = {each: subject.find(each) for each in spec.subjects}
+    trials = campaign.plan(spec, subjects)
+    assert len({planned.id for planned in trials}) == len(trials)
+    assert {planned.subject.name for planned in trials[: spec.controls * len(subjects)] if planned.is_control} == set(subjects)
+
+
+def test_article_is_the_articles_protocol() -> None:
+    spec = campaign.load(campaign.find("article"))
+    faults = [fault for one in campaign.schedules_of(spec) for fault in one.parsed()]
+    assert len(faults) == 50
+    assert {fault.steps[0].signal for fault in faults} == {"KILL"}
+    assert all(fault.trigger.kind == "after" and 0.2 <= fault.trigger.offset_s <= 1.0 for fault in faults)
+
+
+def test_every_subject_gets_the_same_schedules() -> None:
+    spec = campaign.load(campaign.find("article"))
+    trials = campaign.plan(spec, {each: subject.find(each) for each in spec.subjects})
+    by_subject = [
+        [msgspec.json.encode(planned.schedule) for planned in trials if planned.subject.name == name]
+        for name in spec.subjects
+    ]
+    assert by_subject[0] == by_subject[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("schema = 9", "campaign of schema 9"),
+        ("[site]\nlatency_ms = -1", "latency_ms"),
+        ("[site]\ncolour = 1", "unknown field `colour`"),
+        ('[[schedules]]\ngroup = "a"\n[[schedules]]\ngroup = "a"', "two [[schedules]] share a group"),
+        ('[[schedules]]\ngroup = "a"\nsubjects = ["other"]', "other not among the campaign's subjects"),
+        ('[[schedules]]\ngroup = "a"\nfaults = ["request:1 KLL"]', 'unknown action "KLL"'),
+        ('[[schedules]]\ngroup = "a"\nsignals = ["KLL"]', "signals"),
+    ],
+)
+def test_campaign_mistakes_are_said(text: str, complaint: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageError) as caught:
+        campaign.load(campaign_file(tmp_path, text))
+    assert complaint in str(caught.value)
+
+
+def test_unknown_campaign_names_the_known_ones() -> None:
+    with pytest.raises(UsageError, match="unknown campaign 'artcle'; there are: article, comparison, mixed, quick"):
+        campaign.find("artcle")
+
+
+def test_site_of_lays_changes_over_the_manifest() -> None:
+    assert campaign.site_of(SiteNeeds(products=30), {"latency_ms": 3}, "x") == SiteNeeds(products=30, latency_ms=3)
+
+

@@ -1,0 +1,82 @@
+"""Schedules: drawn from a seed, stored, read back."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from killtest import schedule
+from killtest.errors import UsageError
+from killtest.fault import parse
+from killtest.schedule import Rule, Schedule, draw, from_json, to_json
+
+TIMED = Rule(group="start", trials=3, kills=10, trigger="after", between=(0.2, 1.0))
+
+
+def test_same_seed_gives_the_same_bytes_and_another_seed_others() -> None:
+    first, second = draw(TIMED, "1"), draw(TIMED, "1")
+    assert [to_json(one) for one in first] == [to_json(one) for one in second]
+    assert [one.faults for one in first] != [one.faults for one in draw(TIMED, "2")]
+
+
+def test_drawn_offsets_are_pinned() -> None:
+    # A change of the drawing code would silently give every campaign other schedules.
+    assert draw(TIMED, "1")[0].faults[:3] == ("after:0.239 KILL", "after:0.493 KILL", "after:0.988 KILL")
+
+
+def test_trials_of_a_group_differ() -> None:
+    one, two, three = draw(TIMED, "1")
+    assert len({one.faults, two.faults, three.faults}) == 3
+    assert [one.name, three.name] == ["start-1", "start-3"]
+
+
+@given(st.integers(), st.integers(1, 50), st.integers(0, 100))
+def test_request_numbers_lie_in_the_range_and_can_be_read(seed: int, low: int, span: int) -> None:
+    rule = Rule(group="g", kills=5, trigger="request", between=(low, low + span), signals=("INT", "KILL"))
+    (drawn,) = draw(rule, str(seed))
+    numbers = [parse(text).trigger.n for text in drawn.faults]
+    assert all(low <= n <= low + span for n in numbers)
+    assert [text.split()[1] for text in drawn.faults] == ["INT", "KILL", "INT", "KILL", "INT"]
+
+
+def test_drawn_signals_come_from_the_list() -> None:
+    rule = Rule(group="g", kills=40, signals=("KILL", "INT", "TERM"), order="drawn")
+    signals = [text.split()[1] for text in draw(rule, "1")[0].faults]
+    assert set(signals) == {"KILL", "INT", "TERM"}
+    assert signals[:6] != ["KILL", "INT", "TERM"] * 2
+
+
+def test_stored_schedule_is_read_back(tmp_path: Path) -> None:
+    stored = tmp_path / "schedule.json"
+    stored.write_bytes(to_json(draw(TIMED, "1")[0]))
+    assert schedule.read(stored) == draw(TIMED, "1")[0]
+
+
+def test_schedule_of_another_schema_is_refused() -> None:
+    data = to_json(Schedule("s")).replace(b'"schema": 1', b'"schema": 99')
+    with pytest.raises(UsageError, match=r"x\.json: schedule of schema 99, this killtest reads 1"):
+        from_json(data, "x.json")
+
+
+@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"schema": 1}', b'{"schema":1,"name":"x","faults":["nonsense"]}'])
+def test_no_schedule_is_said_plainly(data: bytes) -> None:
+    with pytest.raises(UsageError):
+        from_json(data, "x.json")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"signals": ("KLL",)},
+        {"signals": ()},
+        {"trials": 0},
+        {"kills": 0},
+        {"between": (5, 1)},
+        {"between": (0, 5)},
+        {"between": (1.5, 5)},
+    ],
+)
+def test_rule_that_cannot_be_drawn_is_refused(fields: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match=r"signals|trials|between"):
+        Rule(group="g", **fields)  # type: ignore[arg-type]

@@ -1,0 +1,91 @@
+"""What people read: the story's lines, the verdict, the ledger's line and the progress."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from evidence_builder import CLEAN, evidence, row, struck
+
+from killtest import subject, trial_line, verdict
+from killtest.campaign import Planned
+from killtest.evidence import Evidence, FaultRecord
+from killtest.launcher import Face
+from killtest.progress import Pace
+from killtest.schedule import Schedule
+from killtest.story import headline, verdict_lines
+
+PLANNED = Planned(subject.find("naive"), Schedule("s", ("request:3 KILL",), "s"))
+
+
+def line_of(told: Evidence, planned: Planned = PLANNED) -> dict[str, Any]:
+    line = trial_line.to_line(planned, "demo", verdict.judge(told), told)
+    line["evidence"] = f"trials/{planned.id}"
+    line["reproduce"] = trial_line.reproduce(planned, "results/demo/campaign.toml", ["--site", "latency_ms=3"])
+    return msgspec.json.decode(msgspec.json.encode(line))  # type: ignore[no-any-return]
+
+
+def test_fail_says_what_where_evidence_and_how_to_reproduce() -> None:
+    told = evidence(CLEAN, [one for one in CLEAN if one.key != "SKU-00003"], faults=(struck(),))
+    text = "\n".join(verdict_lines(line_of(told), Path("results/demo")))
+    assert "FAIL  naive  4 of 5 products in 4 rows; 1 lost; 1 vanished; said it was done" in text
+    assert "request:3 KILL: struck incarnation 0 at 0.100 s (/product/2)" in text
+    assert "lost: SKU-00003 (answered)" in text
+    assert "evidence:  results/demo/trials/naive--s/" in text
+    assert "reproduce: killtest run naive --site latency_ms=3 --fault 'request:3 KILL'" in text
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (evidence(CLEAN, ending="crash_loop"), "crash loop"),
+        (evidence([*CLEAN, row(1)]), "5 of 5 products in 6 rows; 1 duplicated"),
+        (evidence(CLEAN, [*CLEAN, *CLEAN], again=1), "running it again changed its rows"),
+        (evidence(CLEAN, orphans=(Face(1, "sleep"),)), "1 orphan process left behind"),
+    ],
+)
+def test_headline_names_every_finding(told: Evidence, words: str) -> None:
+    assert words in headline(line_of(told))
+
+
+def test_unknown_says_why_and_never_looks_like_a_pass() -> None:
+    answer = verdict.unknown("the site ended with 1")
+    line = trial_line.to_line(PLANNED, "demo", answer, None) | {"evidence": None, "reproduce": "killtest run naive"}
+    assert headline(line) == "UNKNOWN  naive  the site ended with 1"
+    assert verdict_lines(line, Path())[0] == headline(line)
+
+
+def test_fault_that_was_not_reached_or_escalated_is_told() -> None:
+    faults = (struck(status="escalated"), FaultRecord("after:9 KILL", "not_reached"))
+    text = "\n".join(verdict_lines(line_of(evidence(CLEAN, faults=faults)), Path()))
+    assert "then SIGKILL after the grace time" in text
+    assert "after:9 KILL: not reached" in text
+
+
+def test_many_faults_are_taken_from_the_stored_campaign() -> None:
+    many = Planned(PLANNED.subject, Schedule("s-1", ("request:3 KILL",) * 4))
+    words = trial_line.reproduce(many, "results/demo/campaign.toml", [])
+    assert words == "killtest run naive --schedule 'results/demo/campaign.toml#s-1'"
+
+
+def test_subject_without_manifest_is_reproduced_by_its_command() -> None:
+    who = subject.from_command(["node", "crawl.js", "{site_url}"], "jsonl:out.jsonl", "sku", None)
+    words = trial_line.reproduce(Planned(who, Schedule("s", ("request:3 KILL",))), "x", [])
+    assert words == (
+        "killtest run --store jsonl:out.jsonl --key sku --fault 'request:3 KILL' -- node crawl.js '{site_url}'"
+    )
+
+
+def test_long_lists_are_cut_with_their_count() -> None:
+    assert trial_line.cut({str(i): "x" for i in range(50)}) == {"count": 50, "keys": {str(i): "x" for i in range(20)}}
+
+
+def test_pace_is_learned_per_subject() -> None:
+    now_s = iter([0.0, 10.0, 10.0, 12.0])
+    pace = Pace(lambda: next(now_s))
+    pace.plan(["slow", "quick", "slow", "quick", "new"])
+    assert pace.left_s() is None
+    for name in ("slow", "quick"):
+        pace.begin()
+        pace.end(name)
+    assert pace.left_s() == pytest.approx(10 + 2 + 6)

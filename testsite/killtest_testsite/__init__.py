@@ -1,0 +1,1 @@
+"""The shop that killtest serves to the crawlers under test."""

@@ -1,0 +1,104 @@
+"""What the harness may ask of the site, one structure for each command; JSON that fits none is refused."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from .misbehaviour import MisbehaviourKind
+from .trigger import TriggerKind
+
+Natural = Annotated[int, Meta(ge=0)]
+Positive = Annotated[int, Meta(ge=1)]
+
+
+class _Command(msgspec.Struct, frozen=True, tag_field="do", tag=str.lower, forbid_unknown_fields=True):
+    id: int
+
+
+class Incarnation(_Command, frozen=True):
+    """A new lifetime of the crawler begins."""
+
+    number: Natural
+
+
+class Arm(_Command, frozen=True):
+    """Freeze at a request or a response."""
+
+    kind: TriggerKind
+    n: Positive
+    path: str | None = None
+
+
+class Disarm(_Command, frozen=True):
+    """Forget the trigger."""
+
+
+class Freeze(_Command, frozen=True):
+    """A fault is due."""
+
+
+class Release(_Command, frozen=True):
+    """The fault has struck."""
+
+
+class Open(_Command, frozen=True):
+    """Ask which requests are in flight."""
+
+
+class Fence(_Command, frozen=True):
+    """Wait until earlier connections are accepted and dead ones closed."""
+
+    deadline_s: Annotated[float, Meta(ge=0, le=3600)]
+
+
+class Stats(_Command, frozen=True):
+    """Ask how many requests there were."""
+
+
+class Bump(_Command, frozen=True):
+    """Change a page."""
+
+    path: str
+
+
+class Truth(_Command, frozen=True):
+    """Ask what a perfect crawl must store."""
+
+
+class Sync(_Command, frozen=True):
+    """Write the log out."""
+
+
+class Misbehave(_Command, frozen=True):
+    """Answer a path wrongly, `times` times (null: always)."""
+
+    path: str
+    kind: MisbehaviourKind
+    at_bytes: Natural | None = None
+    times: Natural | None = 1
+
+
+Command = (
+    Incarnation | Arm | Disarm | Freeze | Release | Open | Fence | Stats | Bump | Truth | Sync | Misbehave
+)
+
+
+def parse(line: bytes) -> Command:
+    """The command in a line of JSON; ValueError says what is wrong with it."""
+    return _decode(line)
+
+
+def id_of(line: bytes) -> int | None:
+    """The id of a line that is not a proper command, if it has one, so that the reply can be matched."""
+    try:
+        found = msgspec.json.decode(line)
+    except ValueError:
+        return None
+    number = found.get("id") if isinstance(found, dict) else None
+    return number if isinstance(number, int) else None
+
+
+_decode = msgspec.json.Decoder(Command).decode

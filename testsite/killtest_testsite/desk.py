@@ -1,0 +1,82 @@
+"""Carries out the harness's commands on the running site."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import gevent
+
+from . import commands
+from .fence import fence
+from .misbehaviour import Misbehaviour
+from .server import Server
+from .stock import Stock
+from .trigger import Trigger
+
+Reply = dict[str, Any]
+
+# So many rows of the truth are made before other requests get their turn.
+_ROWS_AT_ONCE = 100
+
+
+class Desk:
+    """Turns a command into its effect and the fields of its reply."""
+
+    def __init__(self, server: Server, stock: Stock) -> None:
+        self._server, self._stock = server, stock
+        self._traffic = server.serving.traffic
+        self._actions: dict[type, Callable[[Any], Reply | None]] = {
+            commands.Incarnation: lambda command: {"requests": self._traffic.begin(command.number)},
+            commands.Arm: self._arm,
+            commands.Disarm: lambda _: self._traffic.disarm(),
+            commands.Freeze: self._freeze,
+            commands.Release: lambda _: self._traffic.gate.release(),
+            commands.Open: lambda _: {"open": self._traffic.in_flight()},
+            commands.Fence: lambda command: asdict(fence(self._server, command.deadline_s)),
+            commands.Stats: self._stats,
+            commands.Bump: lambda command: {"version": self._stock.bump(command.path)},
+            commands.Truth: self._truth,
+            commands.Sync: lambda _: {"lines": self._traffic.sync()},
+            commands.Misbehave: self._misbehave,
+        }
+
+    @staticmethod
+    def waits(command: commands.Command) -> bool:
+        """Whether the command may take a while, so that others must not queue behind it."""
+        return isinstance(command, commands.Fence | commands.Truth)
+
+    def carry_out(self, command: commands.Command) -> Reply:
+        """Do what the command says; ValueError or OSError when it can't be done."""
+        return self._actions[type(command)](command) or {}
+
+    def _arm(self, command: commands.Arm) -> None:
+        self._traffic.arm(Trigger(command.kind, command.n, command.path))
+
+    def _freeze(self, _: commands.Freeze) -> Reply:
+        self._traffic.freeze()
+        return {"open": self._traffic.in_flight()}
+
+    def _stats(self, _: commands.Stats) -> Reply:
+        traffic = self._traffic
+        return {
+            "requests": traffic.requests,
+            "other": traffic.other,
+            "in_incarnation": traffic.incarnation.pages,
+            "incarnation": traffic.incarnation.number,
+        }
+
+    def _truth(self, _: commands.Truth) -> Reply:
+        rows = []
+        for row in self._stock.truth():
+            rows.append(row)
+            if len(rows) % _ROWS_AT_ONCE == 0:
+                gevent.sleep(0)
+        return {"minimum": self._stock.layout.minimum, "rows": rows}
+
+    def _misbehave(self, command: commands.Misbehave) -> None:
+        if command.kind == "truncate" and command.at_bytes is None:
+            raise ValueError("truncate needs at_bytes: how much of the body to send")
+        misdeed = Misbehaviour(command.kind, command.at_bytes)
+        self._server.serving.misdeeds.plan(command.path, misdeed, command.times)

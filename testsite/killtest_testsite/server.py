@@ -1,0 +1,175 @@
+"""The HTTP server: gevent's, with every answer collected first and sent through the gate in one piece."""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+from typing import Any
+
+from flask import Flask
+from gevent import socket
+from gevent.pywsgi import WSGIHandler, WSGIServer
+
+from .misbehaviour import Misbehaviour, Misdeeds
+from .traffic import Connection, Exchange, Traffic
+
+_BACKLOG = 1024
+_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+
+# What gevent's handler returns when a request could not be read: the status and the whole answer.
+_BAD_REQUEST = ("400", b"HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Length: 0\r\n\r\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What the handler of a connection needs: the books, the delay before each answer, planned misdeeds."""
+
+    traffic: Traffic
+    misdeeds: Misdeeds
+    latency_s: float
+
+
+class Handler(WSGIHandler):  # type: ignore[misc]
+    """Serves one connection. Answers leave by `_transmit` alone, behind the gate."""
+
+    def __init__(self, sock: Any, address: tuple[str, int], server: Server, conn: Connection) -> None:
+        super().__init__(sock, address, server)
+        self._conn = conn
+        self._serving = server.serving
+        self._answer = bytearray()
+
+    def handle(self) -> None:
+        """Serve the connection until it closes; a connection that breaks is no error."""
+        try:
+            super().handle()
+        except OSError:
+            pass
+        finally:
+            self._serving.traffic.disconnect(self._conn)
+
+    def handle_one_request(self) -> Any:
+        """Read and answer one request; the refusal of a malformed one waits at the gate like any answer."""
+        result = super().handle_one_request()
+        if isinstance(result, tuple) and not self._may_send():
+            return None
+        return result
+
+    def read_request(self, raw_requestline: str) -> bool:
+        """Parse a request; gevent would also take HTTP/0.9, which is how junk that starts with GET looks."""
+        if len(raw_requestline.split()) != 3:
+            raise ValueError("not a request line")
+        return bool(super().read_request(raw_requestline))
+
+    def run_application(self) -> None:
+        """The request has been read: log its arrival, wait for its turn, make the page, send it."""
+        path = self.environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
+        traffic = self._serving.traffic
+        exchange = traffic.arrive(self._conn, self.command, path)
+        try:
+            # The page is made after the wait, so that it shows a bump that came while it was held.
+            if self._may_send(self._serving.latency_s):
+                traffic.begin_answer(exchange)
+                super().run_application()
+                exchange.status = self.code
+                self._send(exchange)
+            else:
+                self.close_connection = True
+        finally:
+            traffic.end(exchange, "broken")
+
+    def log_request(self) -> None:
+        """No access log: the request log knows more."""
+
+    def handle_error(self, t: Any, v: Any, tb: Any) -> None:
+        """A fault of our own: show it, and close the connection without an answer."""
+        self._log_error(t, v, tb)
+        self.close_connection = True
+
+    def _handle_client_error(self, _error: Exception) -> tuple[str, bytes]:
+        """Junk on the port is answered with 400, and is no reason for a message."""
+        return _BAD_REQUEST
+
+    def _sendall(self, data: bytes) -> None:
+        """Collect what gevent would have sent piece by piece."""
+        self._answer += data
+        self.response_length += len(data)
+
+    def _send(self, exchange: Exchange) -> None:
+        """Send the collected answer, whole or as a planned misdeed wants it."""
+        answer = bytes(self._answer)
+        self._answer.clear()
+        misdeed = self._serving.misdeeds.take(exchange.path)
+        if misdeed is not None:
+            self._transmit(exchange, misdeed.cut(answer))
+            self._spoil(misdeed)
+        elif self._transmit(exchange, answer):
+            self._serving.traffic.answered(exchange)
+        else:
+            self.close_connection = True
+
+    def _transmit(self, exchange: Exchange, data: bytes) -> bool:
+        """Hand bytes to the kernel, with a look at gate and client before each write; False if it went."""
+        rest = memoryview(data)
+        while rest and self._may_send():
+            try:
+                sent = os.write(self._conn.fd, rest)
+            except BlockingIOError:
+                socket.wait_write(self._conn.fd)
+            else:
+                exchange.bytes += sent
+                rest = rest[sent:]
+        return not rest
+
+    def _may_send(self, delay_s: float = 0) -> bool:
+        """Wait `delay_s` and then as long as the gate is shut; False as soon as the client has hung up."""
+        conn, traffic = self._conn, self._serving.traffic
+        gate = traffic.gate
+        if delay_s or gate.frozen:
+            traffic.watch.watch(conn.fd, lambda: traffic.gone(conn))
+            try:
+                if delay_s:
+                    conn.wake.wait(delay_s)
+                while gate.frozen and not conn.gone:
+                    gate.wait(conn.wake)
+            finally:
+                traffic.watch.forget(conn.fd)
+        return not conn.gone and not conn.hung_up()
+
+    def _spoil(self, misdeed: Misbehaviour) -> None:
+        self.close_connection = True
+        if misdeed.kind == "reset":
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+
+
+class Server(WSGIServer):  # type: ignore[misc]
+    """Listens, numbers the connections as they are accepted, and knows its own fence connections."""
+
+    handler_class = Handler
+
+    def __init__(self, address: tuple[str, int], app: Flask, serving: Serving) -> None:
+        # SERVER_NAME given: gevent would ask the name service for it, and that may take seconds.
+        environ = {"SERVER_NAME": address[0]}
+        super().__init__(address, app, backlog=_BACKLOG, log=None, environ=environ)
+        self.serving = serving
+        self.fences: dict[tuple[str, int], Any] = {}
+
+    @property
+    def own_host(self) -> str:
+        """The address under which this machine reaches the server; a wildcard is reached by loopback."""
+        host = str(self.server_host)
+        return "127.0.0.1" if host == "0.0.0.0" else host
+
+    def do_handle(self, *args: Any) -> None:
+        """A connection has been accepted: number it at once, in the order of acceptance."""
+        sock, address = args
+        fence = self.fences.pop(address, None)
+        if fence is not None:
+            fence.set()
+            sock.close()
+            return
+        super().do_handle(sock, address, self.serving.traffic.connect(sock.fileno(), address[1]))
+
+    def handle(self, sock: Any, address: tuple[str, int], conn: Connection) -> None:
+        """Serve one connection: the body of its greenlet."""
+        Handler(sock, address, self, conn).handle()

@@ -1,0 +1,246 @@
+"""Who is connected, which requests are open, how many have arrived, and when the armed trigger strikes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gevent.event import Event as Wake
+
+from .events import Due, Emit, FirstRequest, Gone, HoldExpired, OpenRequest
+from .gate import Gate
+from .hangup import HangupLook, HangupWatch
+from .requestlog import Kind, LogLine, Outcome, RequestLog
+from .stock import Stock
+from .trigger import Trigger
+
+
+@dataclass(slots=True, eq=False)
+class Incarnation:
+    """One lifetime of the crawler, as the site sees it: its page requests, in all and by path."""
+
+    number: int
+    pages: int = 0
+    by_path: Counter[str] = field(default_factory=Counter)
+    begun: bool = False
+
+
+@dataclass(slots=True, eq=False)
+class Connection:
+    """A connection of a client; it belongs to the incarnation that was current when it was accepted."""
+
+    number: int
+    fd: int
+    peer: int
+    incarnation: Incarnation
+    hung_up: HangupLook
+    gone: bool = False
+    wake: Wake = field(default_factory=Wake)
+    closed: Wake = field(default_factory=Wake)
+    exchange: Exchange | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A request and its answer, from arrival to the last byte."""
+
+    seq: int
+    conn: Connection
+    method: str
+    path: str
+    kind: Kind
+    n: int | None
+    path_n: int | None
+    product: int | None
+    key: str | None
+    version: int | None
+    arrived_s: float
+    late: bool
+    status: int | None = None
+    bytes: int = 0
+    held_s: float | None = None
+    sent_s: float | None = None
+
+
+class Traffic:
+    """The site's books. Every method is synchronous: nothing happens between its first and its last line."""
+
+    def __init__(
+        self, stock: Stock, gate: Gate, log: RequestLog, emit: Emit, clock: Callable[[], float]
+    ) -> None:
+        self.gate, self.watch = gate, HangupWatch()
+        self.connections: dict[int, Connection] = {}
+        self.open: dict[int, Exchange] = {}
+        self.incarnation = Incarnation(0)
+        self.requests = self.other = 0
+        self._stock, self._log, self._emit, self._clock = stock, log, emit, clock
+        self._armed: Trigger | None = None
+        self._seq = self._connected = 0
+        gate.before_release = self.watch.look
+        gate.expired = lambda: emit(HoldExpired(self._clock()))
+
+    def connect(self, fd: int, peer: int) -> Connection:
+        """A client has been accepted."""
+        self._connected += 1
+        conn = Connection(self._connected, fd, peer, self.incarnation, HangupLook(fd))
+        self.connections[conn.number] = conn
+        return conn
+
+    def disconnect(self, conn: Connection) -> None:
+        """The connection is closed on this side."""
+        self.connections.pop(conn.number, None)
+        conn.closed.set()
+
+    def arrive(self, conn: Connection, method: str, path: str) -> Exchange:
+        """A request has been read: count it, and strike if it is the one that was waited for."""
+        exchange = self._enter(conn, method, path)
+        incarnation = conn.incarnation
+        if not incarnation.begun:
+            incarnation.begun = True
+            self._emit(FirstRequest(incarnation.number, exchange.arrived_s))
+        if self.gate.frozen:
+            exchange.held_s = exchange.arrived_s
+        if self._armed is not None and self._armed.kind == "request":
+            self._strike_if_due(exchange)
+        return exchange
+
+    def begin_answer(self, exchange: Exchange) -> None:
+        """The answer is about to be made: it shows the version that is served now."""
+        if exchange.product is not None:
+            exchange.version = self._stock.version(exchange.product)
+
+    def answered(self, exchange: Exchange) -> None:
+        """The last byte of the answer was handed to the kernel, and the client was there."""
+        exchange.sent_s = self._clock()
+        self.end(exchange, "sent")
+        if self._armed is not None and self._armed.kind == "response":
+            self._strike_if_due(exchange)
+
+    def end(self, exchange: Exchange, outcome: Outcome) -> None:
+        """The request is over: write its line."""
+        if self.open.pop(exchange.seq, None) is None:
+            return
+        exchange.conn.exchange = None
+        self._log.add(_line(exchange, outcome))
+
+    def gone(self, conn: Connection) -> None:
+        """The client of a waiting request hung up: wake whoever waits for it."""
+        conn.gone = True
+        conn.wake.set()
+        if self.gate.frozen and conn.exchange is not None:
+            self._emit(Gone(conn.exchange.seq, self._clock()))
+            self.end(conn.exchange, "held" if conn.exchange.bytes == 0 else "broken")
+
+    def begin(self, number: int) -> int:
+        """Begin an incarnation: its counter is 0, the armed trigger is gone. Returns all page requests."""
+        self.incarnation = Incarnation(number)
+        self._armed = None
+        return self.requests
+
+    def arm(self, trigger: Trigger) -> None:
+        """Wait for a trigger, instead of any other. A request that is being held already strikes at once."""
+        self._armed = trigger
+        if trigger.kind == "request" and self.gate.frozen:
+            for exchange in list(self.open.values()):
+                self._strike_if_due(exchange)
+
+    def disarm(self) -> None:
+        """Forget the armed trigger."""
+        self._armed = None
+
+    def freeze(self) -> None:
+        """A fault is due: from now on nothing is sent, and every open request is held."""
+        self.gate.freeze()
+        now_s = self._clock()
+        for exchange in self.open.values():
+            if exchange.held_s is None:
+                exchange.held_s = now_s
+
+    def in_flight(self) -> list[OpenRequest]:
+        """The requests that have arrived and are not over."""
+        return [
+            OpenRequest(e.seq, e.conn.number, e.path, e.conn.incarnation.number, self.gate.frozen)
+            for e in self.open.values()
+        ]
+
+    def sync(self) -> int:
+        """Write the log out, with a line for each open request; returns the lines written so far."""
+        for exchange in self.open.values():
+            self._log.add(_line(exchange, "open"))
+        self._log.flush()
+        return self._log.lines
+
+    def _enter(self, conn: Connection, method: str, path: str) -> Exchange:
+        """A new entry in the books."""
+        self._seq += 1
+        page = self._stock.layout.page(path) if method == "GET" else None
+        product = None if page is None else page.product
+        n, path_n = self._count(conn.incarnation, path) if page is not None else (None, None)
+        exchange = Exchange(
+            seq=self._seq,
+            conn=conn,
+            method=method,
+            path=path,
+            kind="other" if page is None else "page",
+            n=n,
+            path_n=path_n,
+            product=product,
+            key=None if product is None else self._stock.catalogue.key(product),
+            version=None if product is None else self._stock.version(product),
+            arrived_s=self._clock(),
+            late=conn.incarnation is not self.incarnation,
+        )
+        self.other += page is None
+        self.open[exchange.seq] = conn.exchange = exchange
+        return exchange
+
+    def _count(self, incarnation: Incarnation, path: str) -> tuple[int, int]:
+        self.requests += 1
+        incarnation.pages += 1
+        incarnation.by_path[path] += 1
+        return incarnation.pages, incarnation.by_path[path]
+
+    def _strike_if_due(self, exchange: Exchange) -> None:
+        trigger, conn = self._armed, exchange.conn
+        if trigger is None or exchange.n is None or conn.incarnation is not self.incarnation:
+            return
+        if not trigger.strikes(exchange.path, exchange.n, exchange.path_n):
+            return
+        self._armed = None
+        self.freeze()
+        self._emit(
+            Due(
+                t_s=self._clock(),
+                seq=exchange.seq,
+                conn=conn.number,
+                peer=conn.peer,
+                path=exchange.path,
+                incarnation=conn.incarnation.number,
+                n=exchange.n,
+                open=self.in_flight(),
+            )
+        )
+
+
+def _line(exchange: Exchange, outcome: Outcome) -> LogLine:
+    conn = exchange.conn
+    return LogLine(
+        seq=exchange.seq,
+        incarnation=conn.incarnation.number,
+        conn=conn.number,
+        peer=conn.peer,
+        method=exchange.method,
+        path=exchange.path,
+        kind=exchange.kind,
+        n=exchange.n,
+        key=exchange.key,
+        version=exchange.version,
+        status=exchange.status if exchange.bytes else None,
+        bytes=exchange.bytes,
+        arrived_s=exchange.arrived_s,
+        held_s=exchange.held_s,
+        sent_s=exchange.sent_s,
+        outcome=outcome,
+        late=exchange.late,
+    )
