@@ -21,6 +21,7 @@ import os
 import signal
 import sqlite3
 import sys
+from pathlib import Path
 from types import FrameType
 
 import records
@@ -35,11 +36,11 @@ def main(site_url: str, path: str = "crawl.db") -> int:
         return crawl(f"{site_url.rstrip('/')}/list/0", path)
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", type(error).__name__)
-        print(f"cannot go on: {os.path.abspath(path)}: {error} ({name})", file=sys.stderr)
+        say(f"cannot go on: {Path(path).absolute()}: {error} ({name})")
         return os.EX_IOERR
 
 
-def stop(signum: int, frame: FrameType | None) -> None:
+def stop(signum: int, _frame: FrameType | None) -> None:
     """Say so and die of the signal, as whoever sent it expects."""
     os.write(2, f"stopped by {signal.Signals(signum).name}; start it again to go on\n".encode())
     signal.signal(signum, signal.SIG_DFL)
@@ -62,7 +63,7 @@ def crawl(start_url: str, path: str) -> int:
     from worker import work
 
     with requests.Session() as session:
-        completed = work(frontier, session)
+        completed = work(frontier, session, say)
     report(frontier, completed)
     db.close()
     return 0
@@ -72,9 +73,14 @@ def report(frontier: Frontier, completed: int) -> None:
     """What was given up, line by line, and the totals in the last line."""
     failures = frontier.failures()
     for url, reason in failures:
-        print(f"given up: {url}: {reason}", file=sys.stderr)
+        say(f"given up: {url}: {reason}")
     known = sum(frontier.counts().values())
-    print(f"finished: {completed} pages now, {known} known, {len(failures)} given up", file=sys.stderr)
+    say(f"finished: {completed} pages now, {known} known, {len(failures)} given up")
+
+
+def say(line: str) -> None:
+    """One line for the operator, on stderr."""
+    sys.stderr.write(f"{line}\n")
 
 
 if __name__ == "__main__":

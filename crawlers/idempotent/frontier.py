@@ -136,9 +136,7 @@ class Frontier:
                     return Lease(*row)
         return None
 
-    def complete(
-        self, lease: Lease, links: Iterable[str], store: Callable[[sqlite3.Connection], object]
-    ) -> None:
+    def complete(self, lease: Lease, links: Iterable[str], store: Callable[[sqlite3.Connection], object]) -> None:
         """In one transaction: mark the URL done, add the links found on it, and call `store` for the results.
 
         `store` gets the open connection and must neither commit nor roll back; what it raises undoes
@@ -192,9 +190,7 @@ class Frontier:
         now = self.clock()
         self.db.executemany(ADD_SQL, ((url, now) for url in urls))
 
-    def _settle(
-        self, lease: Lease, state: str, due_at: float | None, attempts: int, reason: str | None
-    ) -> None:
+    def _settle(self, lease: Lease, state: str, due_at: float | None, attempts: int, reason: str | None) -> None:
         values = (state, due_at, attempts, reason, lease.seq, lease.number)
         if self.db.execute(SETTLE_SQL, values).rowcount == 0:
             raise LeaseLost(f"{lease.url}: lease {lease.number} is no longer the latest")

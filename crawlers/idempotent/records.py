@@ -29,9 +29,7 @@ def record_id(source: str, natural_key: str) -> str:
     return hashlib.sha256(json.dumps([source, natural_key]).encode()).hexdigest()
 
 
-def upsert(
-    db: sqlite3.Connection, source: str, natural_key: str, fields: dict[str, str], now_s: float
-) -> bool:
+def upsert(db: sqlite3.Connection, source: str, natural_key: str, fields: dict[str, str], now_s: float) -> bool:
     """Lay `fields` over what is stored of this product; True when that changed anything.
 
     Fields that are not given stay, so a product may be put together from several pages in any order.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import sys
 import time
 from collections.abc import Callable
 
@@ -16,8 +15,10 @@ SOURCE = "killtest-shop"  # a name, not an address: an id must outlive a move of
 LOOK_AGAIN_S = 1.0  # the longest sleep: another process may have added links meanwhile
 
 
-def work(frontier: Frontier, session: requests.Session, sleep: Callable[[float], object] = time.sleep) -> int:
+def work(frontier: Frontier, session: requests.Session, say: Callable[[str], None]) -> int:
     """Crawl until every known page is done or failed; the number of pages this process completed.
+
+    `say` gets a line for each page that did not go well.
 
     Nothing due is not the end: a page that another process holds, or held when it died, may still come back
     and bring new links. The article's first version stopped there and left a page undone.
@@ -26,21 +27,21 @@ def work(frontier: Frontier, session: requests.Session, sleep: Callable[[float],
     while (wait_s := frontier.wait_s()) is not None:
         lease = frontier.lease()
         if lease is None:
-            sleep(min(wait_s, LOOK_AGAIN_S))
+            time.sleep(min(wait_s, LOOK_AGAIN_S))
             continue
         try:
-            completed += work_on(frontier, session, lease)
+            completed += work_on(frontier, session, lease, say)
         except LeaseLost as error:  # its new holder does the page; nothing of ours was stored
             say(f"not stored: {error}")
     return completed
 
 
-def work_on(frontier: Frontier, session: requests.Session, lease: Lease) -> bool:
+def work_on(frontier: Frontier, session: requests.Session, lease: Lease, say: Callable[[str], None]) -> bool:
     """Fetch one page and store it with its links and its "done"; False if that has to be tried again."""
     try:
         page = fetch(session, lease.url, frontier.clock())
     except PageError as error:
-        give_back(frontier, lease, error)
+        say(f"{give_back(frontier, lease, error)}: {lease.url}: {error}")
         return False
     frontier.complete(lease, page.links, lambda db: store(db, page, frontier.clock()))
     return True
@@ -52,17 +53,9 @@ def store(db: sqlite3.Connection, page: Page, now_s: float) -> None:
         upsert(db, SOURCE, page.product["sku"], page.product, now_s)
 
 
-def give_back(frontier: Frontier, lease: Lease, error: PageError) -> None:
-    """Retry later, or give the page up: at once when it is gone, else after the last attempt."""
+def give_back(frontier: Frontier, lease: Lease, error: PageError) -> str:
+    """Retry later, or give the page up: at once when it is gone, else after the last attempt. Says which."""
     if error.gone:
         frontier.fail(lease, str(error))
-        say(f"failed: {lease.url}: {error}")
-    elif frontier.retry(lease, str(error), error.retry_after_s):
-        say(f"to be retried: {lease.url}: {error}")
-    else:
-        say(f"failed: {lease.url}: {error}")
-
-
-def say(line: str) -> None:
-    """One line for the operator, on stderr."""
-    print(line, file=sys.stderr)
+        return "given up"
+    return "to be retried" if frontier.retry(lease, str(error), error.retry_after_s) else "given up"

@@ -101,3 +101,12 @@ def controls_of(spec: Spec, subject: Subject) -> list[Planned]:
         Planned(subject, Schedule(f"control-{i}", group="control"), True, spec.again if i == 1 else 0)
         for i in range(1, spec.controls + 1)
     ]
+
+
+def names_by_group(spec: Spec) -> dict[tuple[str, str], list[str]]:
+    """The names of the schedules planned for each subject (with its variant) and group, without the controls."""
+    return {
+        (name, rule.group): [schedule.name for schedule in draw(rule, spec.seed)]
+        for rule in spec.schedules
+        for name in rule.subjects or spec.subjects
+    }

@@ -1,6 +1,7 @@
 """The folder of one campaign: its specification, its lock, its environment, its ledger (DESIGN section 6)."""
 
 import fcntl
+import itertools
 import os
 import shutil
 import time
@@ -68,6 +69,13 @@ def stored_spec(folder: Path) -> Spec:
     """The specification of a campaign that was run, with the schedules as they were drawn."""
     path = folder if folder.is_file() else folder / SPEC
     return toml_file.convert(toml_file.load(path), Spec, str(path))
+
+
+def move_aside(folder: Path) -> None:
+    """Rename the folder of an older run, if there is one, to the first free NAME.old-N; nothing is deleted."""
+    if folder.exists():
+        numbers = (folder.with_name(f"{folder.name}.old-{number}") for number in itertools.count(1))
+        folder.rename(next(path for path in numbers if not path.exists()))
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -54,9 +54,7 @@ class Stage(Protocol):
 class Conductor:
     """One trial in the making."""
 
-    def __init__(
-        self, faults: Sequence[Fault], limits: Limits, stage: Stage, history: History, again: int = 0
-    ) -> None:
+    def __init__(self, faults: Sequence[Fault], limits: Limits, stage: Stage, history: History, again: int = 0) -> None:
         """Conduct `faults` in order on `stage`; after a control's end, start the subject `again` times more."""
         self._pending = deque(faults)
         self._limits = limits
@@ -220,9 +218,7 @@ class Conductor:
         self._note_strike(fault.steps[0].signal, strike, in_flight)
         self._plan_step(1, strike.t_s)
 
-    def _record(
-        self, fault: Fault, strike: Strike, due_s: float, in_flight: tuple[OpenRequest, ...]
-    ) -> FaultRecord:
+    def _record(self, fault: Fault, strike: Strike, due_s: float, in_flight: tuple[OpenRequest, ...]) -> FaultRecord:
         life = self._life
         first_s = life.first_request_s
         window: Window = "start-up" if first_s is None else "waiting" if in_flight else "idle"

@@ -100,9 +100,10 @@ def write_course(folder: Path, course: Course) -> None:
 
 
 def read_requests(log: Path) -> tuple[Request, ...]:
-    """The site's log, in order of arrival."""
-    lines = log.read_bytes().splitlines()
-    return tuple(sorted((msgspec.json.decode(line, type=Request) for line in lines), key=lambda r: r.seq))
+    """The site's log, in order of arrival; of two lines for a request (open, then over) the later one."""
+    decoder = msgspec.json.Decoder(Request)
+    found = {request.seq: request for request in map(decoder.decode, log.read_bytes().splitlines())}
+    return tuple(found[seq] for seq in sorted(found))
 
 
 def read(folder: Path, is_control: bool, planned_faults: int) -> Evidence:

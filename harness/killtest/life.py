@@ -43,6 +43,4 @@ class Life:
             "first_request_s": None if first_s is None else first_s - origin_s,
             "is_again": is_again,
         }
-        return Incarnation(
-            self.number, self.started_s - origin_s, self.ended_s - origin_s, self.exit or 0, **facts
-        )
+        return Incarnation(self.number, self.started_s - origin_s, self.ended_s - origin_s, self.exit or 0, **facts)

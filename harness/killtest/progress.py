@@ -117,7 +117,9 @@ class Lines:
         """One line."""
         self._done += 1
         name = line["schedule"]["name"]
-        self._console.print(f"[{self._done}/{self._total}] {name}: {headline(line)}", highlight=False, markup=False, soft_wrap=True)
+        self._console.print(
+            f"[{self._done}/{self._total}] {name}: {headline(line)}", highlight=False, markup=False, soft_wrap=True
+        )
 
 
 @contextmanager

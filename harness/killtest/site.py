@@ -119,4 +119,3 @@ def arguments(needs: SiteNeeds, hold_s: float, log: Path) -> list[str]:
         f"--log={log}",
         "--control={private}/site.sock",
     ]
-

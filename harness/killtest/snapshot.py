@@ -40,7 +40,11 @@ def to_lines(snapshot: Snapshot) -> bytes:
     head = msgspec.structs.replace(snapshot, rows=())
     encode = msgspec.json.encode
     return b"".join(
-        [encode(head), b"\n", *(encode({"in": snapshot.incarnation, **msgspec.to_builtins(row)}) + b"\n" for row in snapshot.rows)]
+        [
+            encode(head),
+            b"\n",
+            *(encode({"in": snapshot.incarnation, **msgspec.to_builtins(row)}) + b"\n" for row in snapshot.rows),
+        ]
     )
 
 
@@ -56,5 +60,3 @@ def from_lines(data: bytes) -> list[Snapshot]:
             head = msgspec.convert(raw, Snapshot)
             heads[head.incarnation], rows[head.incarnation] = head, []
     return [msgspec.structs.replace(head, rows=tuple(rows[number])) for number, head in heads.items()]
-
-

@@ -82,6 +82,7 @@ def headline(line: Line) -> str:
     data, traffic = line["data"], line["traffic"]
     parts = [f"{data['distinct']} of {data['products']} products in {data['rows']} rows"]
     parts += [f"{data[name]['count']} {name.replace('_', ' ')}" for name in FINDINGS if data[name]["count"]]
+    parts += [f"{data['extra_rows']} extra rows"] if data["extra_rows"] else []
     parts += ["said it was done"] if data["false_done"] else []
     parts += [line["ending"].replace("_", " ")] if line["ending"] != "finished" else []
     parts += [f"{traffic['requests']} requests, {traffic['repeated']} repeated"]
@@ -94,9 +95,7 @@ _ONE = {"orphans": "orphan", "zombies": "zombie"}
 
 
 def _left_behind(processes: dict[str, int]) -> str:
-    words = [
-        f"{count} {_ONE[kind]} process{'es' if count != 1 else ''}" for kind, count in processes.items() if count
-    ]
+    words = [f"{count} {_ONE[kind]} process{'es' if count != 1 else ''}" for kind, count in processes.items() if count]
     return f"{' and '.join(words)} left behind"
 
 

@@ -46,7 +46,9 @@ def from_command(command: Sequence[str], store: str, key: str | None, query: str
     if not colon or not path:
         raise UsageError(f"--store {store!r}: wants READER:PATH, for example jsonl:out.jsonl or sqlite:crawl.db")
     if not command:
-        raise UsageError("no command: put it behind --, for example: killtest run --store … -- node crawl.js {site_url}")
+        raise UsageError(
+            "no command: put it behind --, for example: killtest run --store … -- node crawl.js {site_url}"
+        )
     needs = StoreNeeds(reader=reader, path=path, query=query, key=key)
     check_store(needs, "--store")
     words = [Path(word).stem for word in command if not word.startswith(("-", "{"))]

@@ -52,6 +52,7 @@ def _data(verdict: Verdict) -> Line | None:
         "distinct": data.distinct,
         "products": data.products,
         **{name: cut(getattr(data, name)) for name in FINDINGS},
+        "extra_rows": sum(data.duplicated.values()),
         "false_done": verdict.false_done,
         "not_idempotent": verdict.not_idempotent,
         "columns_not_judged": data.columns_not_judged,
@@ -75,9 +76,7 @@ def _processes(course: Course | None) -> Line | None:
 
 def _time(course: Course) -> Line:
     proper = [one for one in course.incarnations if not one.is_again]
-    firsts = [
-        None if one.first_request_s is None else round(one.first_request_s - one.started_s, 4) for one in proper
-    ]
+    firsts = [None if one.first_request_s is None else round(one.first_request_s - one.started_s, 4) for one in proper]
     last = proper[-1]
     return {
         "wall_s": round(last.ended_s - proper[0].started_s, 3),

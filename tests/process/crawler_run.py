@@ -126,7 +126,8 @@ def real_site(*arguments: str) -> Iterator[Site]:
             stdout=subprocess.PIPE,
             text=True,
         ) as process:
-            assert process.stdout is not None and process.stdin is not None
+            assert process.stdout is not None
+            assert process.stdin is not None
             try:
                 ready = json.loads(process.stdout.readline())
                 with socket.socket(socket.AF_UNIX) as channel:
@@ -206,7 +207,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(body[: answer.cut])
 
-    def log_message(self, format: str, *args: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
         """Quiet: a test says itself what went wrong."""
 
 

@@ -142,7 +142,8 @@ class SiteProcess:
         self.folder = Path(tempfile.mkdtemp(prefix="kt-"))
         self.control_path, self.log_path = self.folder / "c", self.folder / "site.jsonl"
         paths = ["--control", str(self.control_path), "--log", str(self.log_path)]
-        self.process = spawn(*paths, *options)
+        # Held for so long that a hold nobody released fails the test instead of passing by itself.
+        self.process = spawn(*paths, "--hold-s", "60", *options)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         assert line, self.process.communicate()

@@ -115,7 +115,7 @@ def test_a_line_has_the_fields_of_the_contract() -> None:
                 "version",
                 "status",
             ),
-            *("bytes", "arrived_s", "held_s", "sent_s", "outcome", "late"),
+            *("bytes", "arrived_s", "held_s", "sent_s", "ended_s", "outcome", "late"),
         ]
         assert line["bytes"] > size
         assert line["peer"] == client.port

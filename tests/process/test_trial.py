@@ -8,8 +8,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from subjects import SMALL, crawler, program
-
 from killtest import isolation, trial, verdict
 from killtest.campaign import Planned
 from killtest.errors import HarnessFailure, UsageError
@@ -18,6 +16,7 @@ from killtest.history import read
 from killtest.manifest import Subject
 from killtest.schedule import Schedule
 from killtest.verdict import Verdict
+from subjects import SMALL, crawler, program
 
 
 @pytest.fixture(params=["namespaces", "none"])
@@ -121,7 +120,10 @@ def _limits(**changes: float) -> object:
 
 
 def test_store_that_never_appears_loses_everything_and_says_so(tmp_path: Path) -> None:
-    evidence, answer = run(crawler(tmp_path, "os.chdir('/tmp'); open = lambda *a: __import__('io').open(os.devnull, 'a')"), tmp_path=tmp_path)
+    evidence, answer = run(
+        crawler(tmp_path, "os.chdir('/tmp'); open = lambda *a: __import__('io').open(os.devnull, 'a')"),
+        tmp_path=tmp_path,
+    )
     assert not evidence.course.snapshots[0].exists
     assert answer.data is not None
     assert len(answer.data.lost) == 6
@@ -176,7 +178,9 @@ def test_grandchild_that_holds_stdout_does_not_block(tmp_path: Path) -> None:
     assert time.monotonic() - began_s < 30  # a blocked pipe would wait for ten minutes
 
 
-def test_environment_is_clean_and_signals_are_at_their_defaults(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_environment_is_clean_and_signals_are_at_their_defaults(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("PYTHONUNBUFFERED", "1")
     monkeypatch.setenv("MY_SECRET", "1")
     who = crawler(tmp_path, after="print(json.dumps(dict(os.environ))); print(signal.getsignal(signal.SIGINT))")

@@ -55,9 +55,7 @@ def evidence(
     **course: object,
 ) -> Evidence:
     """Evidence of a trial with one incarnation per snapshot, the last `again` of them behind its end."""
-    taken = [
-        one if isinstance(one, Snapshot) else Snapshot(number, tuple(one)) for number, one in enumerate(snapshots)
-    ]
+    taken = [one if isinstance(one, Snapshot) else Snapshot(number, tuple(one)) for number, one in enumerate(snapshots)]
     proper = len(taken) - again
     incarnations = tuple(incarnation(i, i >= proper) for i in range(len(taken)))
     fields = {"ending": "finished", **course}

@@ -26,9 +26,7 @@ def fault(status: str = "struck", window: str | None = "waiting", **changes: Any
     } | changes
 
 
-def trial(
-    subject: str = "naive", number: int = 1, group: str = "start-KILL", **changes: Any
-) -> dict[str, Any]:
+def trial(subject: str = "naive", number: int = 1, group: str = "start-KILL", **changes: Any) -> dict[str, Any]:
     """A finished trial that passed: 500 rows of 500 products, 526 requests, one kill.
 
     `changes` replace top-level values, or, under the names `data`, `traffic` and `schedule`, are merged into
@@ -65,9 +63,7 @@ def trial(
     return line | changes
 
 
-def failed(
-    subject: str = "naive", number: int = 1, group: str = "start-KILL", **changes: Any
-) -> dict[str, Any]:
+def failed(subject: str = "naive", number: int = 1, group: str = "start-KILL", **changes: Any) -> dict[str, Any]:
     """A trial that failed: 600 rows, 100 of them duplicated, 626 requests."""
     data = {"rows": 600, "duplicated": {"count": 100, "keys": {"SKU-00001": 1}}} | changes.pop("data", {})
     traffic = {"requests": 626, "repeated": 101, "overlap": 101} | changes.pop("traffic", {})
@@ -83,9 +79,7 @@ def unknown(subject: str = "naive", number: int = 1, group: str = "start-KILL") 
 
 def control(subject: str = "naive", number: int = 1, not_idempotent: bool | None = None) -> dict[str, Any]:
     """A control that passed."""
-    line = trial(
-        subject, data={"not_idempotent": not_idempotent, "rows_after": [500]}, faults=[], control=True
-    )
+    line = trial(subject, data={"not_idempotent": not_idempotent, "rows_after": [500]}, faults=[], control=True)
     line["schedule"] = {"name": f"control-{number}", "group": "control", "seed": "1", "faults": []}
     return line | {"id": f"{subject}--control-{number}", "evidence": f"trials/{subject}--control-{number}"}
 

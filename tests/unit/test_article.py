@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from killtest.article import article_groups, article_tables, article_trials, has_article
-from killtest.published import TRIALS
+from killtest.report.article import article_groups, article_tables, article_trials, has_article
+from killtest.report.published import TRIALS
 from ledger_lines import control, failed, fault, trial, unknown
 
 
@@ -80,7 +80,7 @@ def test_more_trials_than_published_are_shown() -> None:
     assert table.rows[5] == ("6", 500, 526, "missing", "missing", *["not published"] * 4)
 
 
-def test_a_table_per_clock_the_articles_own_first_and_only_for_kills() -> None:
+def test_a_table_for_the_articles_own_clock_and_only_for_kills() -> None:
     first = {"faults": ["first+0.5 KILL"]}
     lines = [
         trial("naive", 1, "first-KILL", schedule=first),
@@ -89,14 +89,14 @@ def test_a_table_per_clock_the_articles_own_first_and_only_for_kills() -> None:
         trial("naive", 1, "lease", variant="short_lease"),
         control("naive"),
     ]
-    assert article_groups(lines) == ["start-KILL", "first-KILL"]
+    assert article_groups(lines) == ["start-KILL"]
+    assert not has_article([trial(s, 1, campaign="mine", schedule=first) for s in ("naive", "idempotent")])
 
 
 def test_trials_without_numbers_are_numbered_alike_for_both_subjects() -> None:
     lines = []
     for subject in ("naive", "idempotent"):
-        for name in ("b", "a"):
-            lines.append(trial(subject, schedule={"name": name}) | {"id": f"{subject}--{name}"})
+        lines += [trial(subject, schedule={"name": name}) | {"id": f"{subject}--{name}"} for name in "ba"]
     trials = article_trials(lines[:3], "start-KILL")
     assert {number: line["schedule"]["name"] for number, line in trials["naive"].items()} == {1: "a", 2: "b"}
     assert {number: line["schedule"]["name"] for number, line in trials["idempotent"].items()} == {2: "b"}
@@ -110,3 +110,9 @@ def test_the_article_is_reported_where_it_was_repeated() -> None:
     assert not has_article(both[:1])
     assert not has_article(small)
     assert not has_article([])
+
+
+def test_a_plan_of_fewer_trials_than_published_leaves_the_others_out() -> None:
+    plan = {("naive", "start-KILL"): ["start-KILL-1", "start-KILL-2"]}
+    table = article_tables([trial("naive", 1)], plan=plan)[0]
+    assert [row[:2] for row in table.rows] == [("1", 500), ("2", "missing")]

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from killtest.comparison import comparison_tables
-from killtest.table import Cell, Table
+from killtest.report.comparison import comparison_tables
+from killtest.report.table import Cell, Table
 from ledger_lines import control, failed, fault, trial, unknown
 
 
@@ -74,9 +74,7 @@ def test_variants_are_compared_side_by_side() -> None:
 def test_findings_are_totals_with_the_trials_concerned() -> None:
     lines = [
         failed(number=1, data={"lost": {"count": 25, "keys": ["SKU-00001"]}, "false_done": True}),
-        failed(
-            number=2, data={"corrupted": {"count": 2, "keys": []}}, processes={"orphans": 1, "zombies": 0}
-        ),
+        failed(number=2, data={"corrupted": {"count": 2, "keys": []}}, processes={"orphans": 1, "zombies": 0}),
         trial(number=3),
         unknown(number=4),
     ]
@@ -116,6 +114,7 @@ def test_kills_and_their_windows() -> None:
     assert (kills["after the first request"], kills["with a request in flight"]) == (2, 1)
     assert kills["other faults struck"] == "1/1"
     assert [coverage[window] for window in ("start-up", "waiting", "idle")] == ["1 (33 %)"] * 3
+    assert coverage["struck"] == 3
     assert coverage["window unknown"] == "0 (0 %)"
 
 
@@ -140,3 +139,9 @@ def test_every_table_has_a_title_headings_and_a_caption_with_n(lang: str) -> Non
             assert table.title
             assert "n = " in table.caption
             assert len(set(table.headings)) == len(table.headings)
+
+
+def test_a_plan_says_what_is_missing_and_what_was_never_meant() -> None:
+    plan = {("naive", "start-KILL"): ["start-KILL-1", "start-KILL-2"]}
+    table = comparison_tables([trial("naive", 1), control("scrapy_jobdir")], plan=plan)[0]
+    assert [row[:4] for row in table.rows] == [("start-KILL", "naive", 1, 1)]

@@ -3,8 +3,6 @@
 from pathlib import Path
 
 import pytest
-from simulation import Script, World
-
 from killtest.conductor import Conductor
 from killtest.errors import HarnessFailure
 from killtest.evidence import Course
@@ -12,6 +10,7 @@ from killtest.fault import parse
 from killtest.history import History, read
 from killtest.manifest import Limits
 from killtest.snapshot import Snapshot
+from simulation import Script, World
 
 
 def conduct(world: World, *faults: str, tmp_path: Path, limits: Limits = Limits(), again: int = 0) -> Course:

@@ -1,7 +1,6 @@
 """Faults as text."""
 
 import pytest
-
 from killtest.errors import UsageError
 from killtest.fault import Step, parse
 

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from killtest.errors import UsageError
-from killtest.frame import ledger_frame, rows_committed_by_killed, trials_csv
+from killtest.report.frame import ledger_frame, rows_committed_by_killed, trials_csv
 from ledger_lines import control, failed, trial, unknown
 
 
@@ -62,9 +62,7 @@ def test_a_trial_that_occurs_twice_is_refused_since_counts_would_be_wrong() -> N
     ("rows_after", "expected"),
     [([500], 0), ([1, 2, 500], 2), ([1, None, 500], None), ([], None), (None, None)],
 )
-def test_rows_committed_by_killed_incarnations(
-    rows_after: list[int | None] | None, expected: int | None
-) -> None:
+def test_rows_committed_by_killed_incarnations(rows_after: list[int | None] | None, expected: int | None) -> None:
     assert rows_committed_by_killed(trial(data={"rows_after": rows_after})) == expected
 
 

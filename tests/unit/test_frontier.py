@@ -19,7 +19,8 @@ PATH = Path(__file__).parents[2] / "crawlers" / "idempotent" / "frontier.py"
 def load() -> ModuleType:
     """The module by its path: the crawlers are no package and not on the import path."""
     spec = importlib.util.spec_from_file_location("idempotent_frontier", PATH)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up there
     spec.loader.exec_module(module)
@@ -102,9 +103,7 @@ def test_a_restart_finds_everything_as_it_was(open_frontier: Any) -> None:
     assert again.counts() == {"done": 1, "pending": 2}
 
 
-def test_a_leased_url_comes_back_when_the_lease_has_run_out_and_not_before(
-    open_frontier: Any, clock: Clock
-) -> None:
+def test_a_leased_url_comes_back_when_the_lease_has_run_out_and_not_before(open_frontier: Any, clock: Clock) -> None:
     died, other = open_frontier(), open_frontier()
     died.add(["/a"])
     first = died.lease()

@@ -18,7 +18,8 @@ ALL_FIELDS = ("sku", "title", "price", "currency", "availability")
 def load(name: str) -> ModuleType:
     """A module of the crawler by its path: the crawlers are no package and not on the import path."""
     spec = importlib.util.spec_from_file_location(f"idempotent_{name}", FOLDER / f"{name}.py")
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up there
     spec.loader.exec_module(module)
@@ -68,9 +69,7 @@ def test_retry_after_is_a_number_of_seconds_or_a_date(header: str | None, wait_s
 
 def test_a_product_page_gives_decoded_text_and_the_address_of_its_image() -> None:
     found = shop.parse(URL, page(*ALL_FIELDS, more='<img class="image" src="/image/7"><a href="/list/0">'))
-    assert found.product == {name: f"{name} & é" for name in ALL_FIELDS} | {
-        "image_url": "http://shop/image/7"
-    }
+    assert found.product == {name: f"{name} & é" for name in ALL_FIELDS} | {"image_url": "http://shop/image/7"}
     assert found.links == ("http://shop/list/0",)
 
 

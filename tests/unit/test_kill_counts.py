@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from killtest.kill_counts import count_kills, is_kill
+from killtest.report.kill_counts import count_kills, is_kill
 from ledger_lines import control, fault, trial, unknown
 
 

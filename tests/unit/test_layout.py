@@ -14,9 +14,7 @@ def test_products_are_spread_evenly_each_on_one_list_page(products: int, list_pa
     assert max(map(len, pages)) - min(map(len, pages)) <= 1
 
 
-@pytest.mark.parametrize(
-    ("shape", "minimum"), [("pages", 525), ("star", 501), ("chain", 501), ("two_page", 1025)]
-)
+@pytest.mark.parametrize(("shape", "minimum"), [("pages", 525), ("star", 501), ("chain", 501), ("two_page", 1025)])
 def test_minimum_counts_every_page_once(shape: Shape, minimum: int) -> None:
     assert Layout(500, 25, shape).minimum == minimum
 
@@ -57,6 +55,7 @@ def test_other_paths_are_not_pages(path: str) -> None:
 def test_star_and_chain_have_one_list_page(shape: Shape) -> None:
     layout = Layout(7, 3, shape)
     assert layout.page("/list/1") is None
+    assert list(layout.on_list(0)) == ([1] if shape == "chain" else list(range(1, 8)))
     assert layout.next_list(0) is None
 
 

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from killtest import campaign_folder, ledger
 from killtest.campaign import Spec
 from killtest.campaign_folder import CampaignFolder, stored_spec, write_whole
@@ -106,3 +105,11 @@ def test_whole_file_replaces_the_old_one(tmp_path: Path) -> None:
     write_whole(path, b"new")
     assert path.read_bytes() == b"new"
     assert [one.name for one in tmp_path.iterdir()] == ["f"]
+
+
+def test_older_run_is_moved_aside_and_never_deleted(tmp_path: Path) -> None:
+    for _ in range(2):
+        (tmp_path / "c").mkdir()
+        campaign_folder.move_aside(tmp_path / "c")
+    campaign_folder.move_aside(tmp_path / "c")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c.old-1", "c.old-2"]

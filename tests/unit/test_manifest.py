@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 import pytest
-
 from killtest import campaign, manifest, subject
 from killtest.errors import UsageError
 from killtest.manifest import SiteNeeds
@@ -42,7 +41,10 @@ def test_variant_changes_only_what_it_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
-        (("[store]", "[store"), "subject.toml: not TOML: Expected ']' at the end of a table declaration (at line 4, column 7)"),
+        (
+            ("[store]", "[store"),
+            "subject.toml: not TOML: Expected ']' at the end of a table declaration (at line 4, column 7)",
+        ),
         (("name =", "nam ="), "subject.toml: Object contains unknown field `nam`"),
         (('command = ["{python}", "crawl.py", "{site_url}"]', ""), "missing required field `command`"),
         (('["{python}", "crawl.py", "{site_url}"]', "[]"), "`$.command`"),
@@ -83,7 +85,9 @@ def test_subject_is_found_by_name_folder_and_file(tmp_path: Path) -> None:
 
 def test_words_that_name_files_become_absolute_and_braces_are_filled(tmp_path: Path) -> None:
     (tmp_path / "crawl.py").touch()
-    words = subject.command_line(["node", "crawl.py", "{site_url}/list", "{x}", "-"], str(tmp_path), {"site_url": "http://s"})
+    words = subject.command_line(
+        ["node", "crawl.py", "{site_url}/list", "{x}", "-"], str(tmp_path), {"site_url": "http://s"}
+    )
     assert words == ["node", str(tmp_path / "crawl.py"), "http://s/list", "{x}", "-"]
 
 
@@ -142,7 +146,9 @@ def test_shipped_campaigns_are_sound(name: str) -> None:
     subjects = {each: subject.find(each) for each in spec.subjects}
     trials = campaign.plan(spec, subjects)
     assert len({planned.id for planned in trials}) == len(trials)
-    assert {planned.subject.name for planned in trials[: spec.controls * len(subjects)] if planned.is_control} == set(subjects)
+    assert {planned.subject.name for planned in trials[: spec.controls * len(subjects)] if planned.is_control} == set(
+        subjects
+    )
 
 
 def test_article_is_the_articles_protocol() -> None:
@@ -188,5 +194,3 @@ def test_unknown_campaign_names_the_known_ones() -> None:
 
 def test_site_of_lays_changes_over_the_manifest() -> None:
     assert campaign.site_of(SiteNeeds(products=30), {"latency_ms": 3}, "x") == SiteNeeds(products=30, latency_ms=3)
-
-

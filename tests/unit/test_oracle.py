@@ -7,7 +7,6 @@ import pytest
 from evidence_builder import CLEAN, crawl, evidence, product, request, row, struck
 from hypothesis import given
 from hypothesis import strategies as st
-
 from killtest import oracle
 from killtest.evidence import Evidence, FaultRecord, Request
 from killtest.launcher import Face
@@ -63,9 +62,7 @@ DAMAGES = {
     "value missing": Damage(
         [row(1, title=None), *CLEAN[1:]], {"corrupted": {"SKU-00001": "title is None, served: 'Té 1'"}}
     ),
-    "row without a key": Damage(
-        [*CLEAN, Row(None, {"price": "1"}, "row 6")], {"corrupted": {"row 6": "no key"}}
-    ),
+    "row without a key": Damage([*CLEAN, Row(None, {"price": "1"}, "row 6")], {"corrupted": {"row 6": "no key"}}),
     "place that cannot be read": Damage(
         Snapshot(0, tuple(CLEAN), ("line 6: JSON is malformed",)), {"corrupted": {"line 6": "JSON is malformed"}}
     ),
@@ -101,7 +98,9 @@ def test_text_is_compared_after_nfc_and_trimming_and_prices_as_decimals() -> Non
 
 
 def test_row_of_any_served_version_is_sound_and_a_mix_of_two_is_not() -> None:
-    two = {"SKU-00001": Product("SKU-00001", ("/product/1",), ({"title": "a", "price": "1"}, {"title": "b", "price": "2"}))}
+    two = {
+        "SKU-00001": Product("SKU-00001", ("/product/1",), ({"title": "a", "price": "1"}, {"title": "b", "price": "2"}))
+    }
     for title, price, is_sound in (("a", "1", True), ("b", "2", True), ("a", "2", False)):
         snapshot = Snapshot(0, (Row("SKU-00001", {"title": title, "price": price}, "row 1"),))
         assert (oracle.corrupted_rows(snapshot, two) == {}) is is_sound
@@ -222,5 +221,3 @@ def test_removed_rows_are_exactly_lost_or_missed(removed: set[int], unasked: set
     data = judge_data(evidence(rows, requests=asked))
     assert set(data.lost) == {f"SKU-{i:05}" for i in removed - unasked}
     assert set(data.missed) == {f"SKU-{i:05}" for i in removed & unasked}
-
-

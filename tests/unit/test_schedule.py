@@ -5,7 +5,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from killtest import schedule
 from killtest.errors import UsageError
 from killtest.fault import parse

@@ -8,7 +8,7 @@ from statistics import median
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from killtest.statistics import (
+from killtest.report.statistics import (
     bootstrap_interval,
     mean,
     paired_ratio,
@@ -76,9 +76,7 @@ def test_rule_of_three_is_close_to_the_exact_limit(n: int) -> None:
 
 
 @given(FLOATS, st.integers(0, 9))
-def test_bootstrap_stays_in_the_range_of_the_values_and_repeats_with_its_seed(
-    values: list[float], seed: int
-) -> None:
+def test_bootstrap_stays_in_the_range_of_the_values_and_repeats_with_its_seed(values: list[float], seed: int) -> None:
     first = bootstrap_interval(values, random.Random(seed), resamples=50)
     again = bootstrap_interval(values, random.Random(seed), resamples=50)
     assert min(values) <= first.low <= first.high <= max(values)
@@ -116,8 +114,6 @@ def test_paired_ratio_is_after_over_before() -> None:
     ("before", "after", "message"),
     [([1.0], [], "1 and 0"), ([0.0], [1.0], "positive"), ([], [], "at least one value")],
 )
-def test_paired_ratio_refuses_what_makes_no_pairs(
-    before: list[float], after: list[float], message: str
-) -> None:
+def test_paired_ratio_refuses_what_makes_no_pairs(before: list[float], after: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         paired_ratio(before, after, random.Random(1))

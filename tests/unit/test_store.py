@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from killtest import snapshot, store
 from killtest.errors import StoreError
 from killtest.manifest import StoreNeeds

@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 import pytest
 from evidence_builder import CLEAN, evidence, row, struck
-
 from killtest import subject, trial_line, verdict
 from killtest.campaign import Planned
 from killtest.evidence import Evidence, FaultRecord

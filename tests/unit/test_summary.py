@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from killtest.errors import UsageError
-from killtest.summary import print_tables, timeline_trials, write_summary
+from killtest.report.summary import print_tables, timeline_trials, write_summary
 from ledger_lines import control, failed, trial, unknown, write_evidence
 from rich.console import Console
 
@@ -23,20 +23,25 @@ LINES = [
 ]
 
 
+def plan_of(trials: int) -> dict[tuple[str, str], list[str]]:
+    """A plan of so many trials of `naive`."""
+    return {("naive", "start-KILL"): [f"start-KILL-{i + 1}" for i in range(trials)]}
+
+
 def files(folder: Path) -> dict[str, bytes]:
     """Every file below a folder with its content."""
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def test_summary_begins_with_the_campaign_what_has_run_and_the_command(tmp_path: Path) -> None:
-    text = write_summary(tmp_path, LINES, planned=6, regenerate="killtest report mine").read_text()
+    text = write_summary(tmp_path, LINES, plan=plan_of(6), regenerate="killtest report mine").read_text()
     assert text.startswith("# Campaign article\n\nTrials finished: 4 of 6. Controls: 1.\n")
     assert "**Incomplete**: 2 planned trials have not finished." in text
     assert "    killtest report mine\n" in text
 
 
 def test_a_complete_campaign_is_not_called_incomplete(tmp_path: Path) -> None:
-    assert "Incomplete" not in write_summary(tmp_path, LINES, planned=4).read_text()
+    assert "Incomplete" not in write_summary(tmp_path, LINES, plan=plan_of(4)).read_text()
     assert "4 of not stated" in write_summary(tmp_path, LINES).read_text()
 
 
@@ -44,7 +49,7 @@ def test_every_table_is_in_the_page_and_a_csv_and_every_link_leads_to_a_file(tmp
     text = write_summary(tmp_path, LINES).read_text()
     names = {path.stem for path in (tmp_path / "tables").iterdir()}
     assert names == {
-        "article-start-KILL", "article-request", "article_ratios-start-KILL", "article_ratios-request",
+        "article-start-KILL", "article_ratios-start-KILL",
         "verdicts", "findings", "costs", "kills", "coverage", "controls",
     }  # fmt: skip
     assert text.count("\n## ") == len(names) + 1
@@ -116,6 +121,13 @@ def test_a_timeline_is_drawn_of_a_failure_that_kept_its_evidence(tmp_path: Path)
     assert "No timeline for idempotent: no trial has kept its evidence." in text
 
 
+def test_the_order_of_finishing_does_not_choose_the_timeline(tmp_path: Path) -> None:
+    lines = [failed("naive", 1), failed("naive", 2)]
+    for line in lines:
+        write_evidence(tmp_path, line)
+    assert timeline_trials(tmp_path, lines) == timeline_trials(tmp_path, lines[::-1]) == {"naive": lines[0]}
+
+
 def test_names_of_groups_can_not_leave_the_folder(tmp_path: Path) -> None:
     write_summary(tmp_path / "campaign", [trial(group="../../request:/product/7 KILL")])
     assert list(tmp_path.iterdir()) == [tmp_path / "campaign"]
@@ -123,7 +135,7 @@ def test_names_of_groups_can_not_leave_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_campaign_of_which_nothing_has_run_has_a_summary(tmp_path: Path) -> None:
-    text = write_summary(tmp_path, [], planned=10).read_text()
+    text = write_summary(tmp_path, [], plan=plan_of(10)).read_text()
     assert "Trials finished: 0 of 10" in text
     assert "no trials finished yet" in text
     assert "figures/" not in text
@@ -132,9 +144,7 @@ def test_a_campaign_of_which_nothing_has_run_has_a_summary(tmp_path: Path) -> No
 def test_printing_shows_the_tables_in_the_language_asked_for() -> None:
     out = io.StringIO()
     print_tables(LINES, "zh", Console(file=out))
-    assert (
-        "运行次数  朴素爬虫:存储行数  朴素爬虫:请求数  幂等爬虫:存储行数  幂等爬虫:请求数" in out.getvalue()
-    )
+    assert "运行次数  朴素爬虫:存储行数  朴素爬虫:请求数  幂等爬虫:存储行数  幂等爬虫:请求数" in out.getvalue()
     assert "UNKNOWN" in out.getvalue()
 
 

@@ -8,10 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from killtest.cells import rate, share, spread, total
 from killtest.errors import UsageError
-from killtest.headings import CHINESE, ENGLISH, words
-from killtest.table import Table, csv_text, markdown, plain_text, print_table
+from killtest.report.cells import rate, share, spread, total
+from killtest.report.headings import CHINESE, ENGLISH, words
+from killtest.report.table import Table, csv_text, markdown, plain_text, print_table
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -103,10 +103,8 @@ def test_another_language_is_refused() -> None:
 
 
 def test_importing_the_report_does_not_import_pandas_or_matplotlib() -> None:
-    code = "import sys, killtest.summary; print([m for m in ('pandas', 'matplotlib') if m in sys.modules])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
+    code = "import sys, killtest.report.summary; print([m for m in ('pandas', 'matplotlib') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.strip() == "[]"
 
 

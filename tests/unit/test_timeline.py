@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from killtest.errors import UsageError
-from killtest.timeline import kill_times, page_requests, row_steps, timeline_figure
+from killtest.report.timeline import kill_times, page_requests, row_steps, timeline_figure
 from ledger_lines import failed, fault, trial, unknown, write_evidence
 from matplotlib.collections import LineCollection, PathCollection
 
@@ -78,6 +78,6 @@ def test_missing_and_torn_evidence_is_named(tmp_path: Path) -> None:
     (folder / "site.jsonl").unlink()
     with pytest.raises(UsageError, match=r"no timeline without .*site\.jsonl: No such file"):
         page_requests(folder)
-    (folder / "history.jsonl").write_text('{"event": "planned"}\n')
-    with pytest.raises(UsageError, match="does not begin with trial_started"):
+    (folder / "history.jsonl").write_text('{"event": "planned", "t_s": 1}\n')
+    with pytest.raises(UsageError, match="has no trial_started"):
         page_requests(folder)

@@ -1,7 +1,6 @@
 """Counts of requests."""
 
 from evidence_builder import crawl, request
-
 from killtest.traffic import count
 
 

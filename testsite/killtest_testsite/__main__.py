@@ -15,6 +15,8 @@ def main(argv: list[str] | None = None) -> int:
         options = _options(_parser().parse_args(argv))
         allow_many_connections()
         site = Site(options)
+    except KeyboardInterrupt:
+        return 0
     except ValueError as error:
         return _refuse(str(error))
     except OSError as error:
@@ -37,9 +39,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
-        prog="killtest site", description="A shop whose contents are known, to crawl and to test."
-    )
+    parser = _Parser(prog="killtest site", description="A shop whose contents are known, to crawl and to test.")
     add = parser.add_argument
     add("--products", type=int, default=500, help="how many products (500)")
     add("--list-pages", type=int, default=25, help="list pages that they are spread over (25)")

@@ -81,9 +81,7 @@ class Misbehave(_Command, frozen=True):
     times: Natural | None = 1
 
 
-Command = (
-    Incarnation | Arm | Disarm | Freeze | Release | Open | Fence | Stats | Bump | Truth | Sync | Misbehave
-)
+Command = Incarnation | Arm | Disarm | Freeze | Release | Open | Fence | Stats | Bump | Truth | Sync | Misbehave
 
 
 def parse(line: bytes) -> Command:

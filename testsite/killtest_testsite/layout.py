@@ -14,7 +14,7 @@ SHAPES: tuple[Shape, ...] = get_args(Shape)
 NEXT_PLACES: tuple[NextPlace, ...] = get_args(NextPlace)
 
 # Only the canonical spelling of a number is a page: /product/07 would be a second URL for the same page.
-_PATH = re.compile(r"/(list|product|view|image)/(0|[1-9][0-9]{0,11})", re.ASCII)
+_PATH = re.compile(r"/(list|product|view|image)/(0|[1-9][0-9]{0,11})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ class LogLine(msgspec.Struct, frozen=True):
     arrived_s: float
     held_s: float | None
     sent_s: float | None
+    ended_s: float | None
     outcome: Outcome
     late: bool
 

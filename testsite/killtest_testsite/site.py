@@ -7,6 +7,7 @@ import resource
 import signal
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 import gevent
@@ -112,4 +113,6 @@ class Site:
 def allow_many_connections() -> None:
     """Raise the limit of open files as far as this process may, for clients that hold many connections."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    # Some systems refuse their own hard limit; the soft one then has to do.
+    with suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

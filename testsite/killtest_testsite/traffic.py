@@ -66,9 +66,7 @@ class Exchange:
 class Traffic:
     """The site's books. Every method is synchronous: nothing happens between its first and its last line."""
 
-    def __init__(
-        self, stock: Stock, gate: Gate, log: RequestLog, emit: Emit, clock: Callable[[], float]
-    ) -> None:
+    def __init__(self, stock: Stock, gate: Gate, log: RequestLog, emit: Emit, clock: Callable[[], float]) -> None:
         self.gate, self.watch = gate, HangupWatch()
         self.connections: dict[int, Connection] = {}
         self.open: dict[int, Exchange] = {}
@@ -122,7 +120,7 @@ class Traffic:
         if self.open.pop(exchange.seq, None) is None:
             return
         exchange.conn.exchange = None
-        self._log.add(_line(exchange, outcome))
+        self._log.add(_line(exchange, outcome, self._clock()))
 
     def gone(self, conn: Connection) -> None:
         """The client of a waiting request hung up: wake whoever waits for it."""
@@ -167,7 +165,7 @@ class Traffic:
     def sync(self) -> int:
         """Write the log out, with a line for each open request; returns the lines written so far."""
         for exchange in self.open.values():
-            self._log.add(_line(exchange, "open"))
+            self._log.add(_line(exchange, "open", None))
         self._log.flush()
         return self._log.lines
 
@@ -223,7 +221,7 @@ class Traffic:
         )
 
 
-def _line(exchange: Exchange, outcome: Outcome) -> LogLine:
+def _line(exchange: Exchange, outcome: Outcome, ended_s: float | None) -> LogLine:
     conn = exchange.conn
     return LogLine(
         seq=exchange.seq,
@@ -241,6 +239,7 @@ def _line(exchange: Exchange, outcome: Outcome) -> LogLine:
         arrived_s=exchange.arrived_s,
         held_s=exchange.held_s,
         sent_s=exchange.sent_s,
+        ended_s=ended_s,
         outcome=outcome,
         late=exchange.late,
     )

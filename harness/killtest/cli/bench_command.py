@@ -9,7 +9,7 @@ from rich.console import Console
 
 from killtest import campaign, campaign_run, subject
 from killtest.campaign import Spec
-from killtest.campaign_folder import CampaignFolder
+from killtest.campaign_folder import CampaignFolder, move_aside
 from killtest.progress import progress_for
 from killtest.report.summary import print_tables, write_summary
 from killtest.trial_line import Line
@@ -17,10 +17,15 @@ from killtest.trial_line import Line
 
 @click.command("bench")
 @click.argument("name", metavar="CAMPAIGN")
-@click.option("--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go.")
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the tables.")
+@click.option(
+    "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
+)
+@click.option(
+    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the tables."
+)
+@click.option("--fresh", is_flag=True, help="Start anew; an older run of it is moved aside.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout: all trials.")
-def command(name: str, results: Path, lang: str, as_json: bool) -> int:
+def command(name: str, results: Path, lang: str, fresh: bool, as_json: bool) -> int:
     """Run every trial of CAMPAIGN: article, comparison, mixed, quick, or the path of a campaign file.
 
     Killed or interrupted, the same command goes on where it was. Ends with 0 once the campaign is complete, whatever the
@@ -32,6 +37,8 @@ def command(name: str, results: Path, lang: str, as_json: bool) -> int:
     for who in subjects.values():
         subject.check_runnable(who)
         campaign.site_of(who.site, spec.site, str(path))
+    if fresh:
+        move_aside(results / spec.name)
     folder = CampaignFolder(results / spec.name)
     try:
         folder.settle(path.read_text("utf-8"), spec, sys.argv)
@@ -44,9 +51,10 @@ def command(name: str, results: Path, lang: str, as_json: bool) -> int:
 
 
 def _report(spec: Spec, lines: list[Line], folder: Path, lang: str, as_json: bool) -> None:
-    write_summary(folder, lines, lang)
+    plan = campaign.names_by_group(spec)
+    write_summary(folder, lines, lang, plan)
     if as_json:
         click.echo(msgspec.json.encode({"campaign": spec.name, "trials": lines}).decode())
         return
-    print_tables(lines, lang, Console())
+    print_tables(lines, lang, Console(), plan)
     click.echo(f"\nresults: {folder}/summary.md, trials.jsonl, figures/")

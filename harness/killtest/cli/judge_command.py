@@ -23,7 +23,7 @@ def command(campaign: Path, as_json: bool) -> int:
     lines = ledger.read(campaign / "trials.jsonl")
     kept = [line for line in lines if (campaign / "trials" / line["id"] / "course.json").is_file()]
     if not kept:
-        raise UsageError(f"{campaign}: no evidence was kept; a campaign keeps all of it with keep = \"always\"")
+        raise UsageError(f'{campaign}: no evidence was kept; a campaign keeps all of it with keep = "always"')
     judged = [_judge(campaign, line, lines) for line in kept]
     if as_json:
         click.echo(msgspec.json.encode({"campaign": str(campaign), "trials": judged}).decode())
@@ -39,4 +39,9 @@ def _judge(campaign: Path, line: Line, lines: list[Line]) -> Line:
     who = Subject(line["subject"], ("-",), StoreNeeds("", ""), variant=line["variant"])
     control = None if line["control"] else control_of(who, lines)
     _, verdict = judge_again(campaign, line, control)
-    return {"id": line["id"], "before": line["outcome"], "verdict": msgspec.to_builtins(verdict), "outcome": verdict.outcome}
+    return {
+        "id": line["id"],
+        "before": line["outcome"],
+        "verdict": msgspec.to_builtins(verdict),
+        "outcome": verdict.outcome,
+    }

@@ -6,15 +6,20 @@ import click
 from rich.console import Console
 
 from killtest import ledger
+from killtest.campaign import names_by_group
+from killtest.campaign_folder import stored_spec
 from killtest.report.summary import print_tables, write_summary
 
 
 @click.command("report")
 @click.argument("campaign", type=click.Path(path_type=Path))
-@click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the tables.")
+@click.option(
+    "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the tables."
+)
 def command(campaign: Path, lang: str) -> int:
     """Write summary.md, the CSV tables and the figures of CAMPAIGN, a folder of results, and print the tables."""
     lines = ledger.read(campaign / "trials.jsonl")
-    write_summary(campaign, lines, lang)
-    print_tables(lines, lang, Console())
+    plan = names_by_group(stored_spec(campaign))
+    write_summary(campaign, lines, lang, plan)
+    print_tables(lines, lang, Console(), plan)
     return 0

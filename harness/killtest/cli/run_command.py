@@ -23,13 +23,19 @@ _EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
 @click.command("run")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SUBJECT] [-- COMMAND…]")
 @click.option("--fault", "faults", multiple=True, metavar="FAULT", help='One per fault, in order: "request:25 KILL".')
-@click.option("--schedule", "schedule_file", metavar="FILE[#NAME]", help="A stored schedule.json, or one of a campaign.toml.")
-@click.option("--site", "site_words", multiple=True, metavar="KEY=VALUE", help="Change the shop: latency_ms=3, list_pages=3.")
+@click.option(
+    "--schedule", "schedule_file", metavar="FILE[#NAME]", help="A stored schedule.json, or one of a campaign.toml."
+)
+@click.option(
+    "--site", "site_words", multiple=True, metavar="KEY=VALUE", help="Change the shop: latency_ms=3, list_pages=3."
+)
 @click.option("--store", metavar="READER:PATH", help="Without a manifest: jsonl:out.jsonl or sqlite:crawl.db.")
 @click.option("--key", help="With --store jsonl: the column that holds the natural key.")
 @click.option("--query", help="With --store sqlite: a SELECT that gives `key` and the fields to compare.")
 @click.option("--controls", default=2, show_default=True, type=click.IntRange(0), help="Fault-free runs judged first.")
-@click.option("--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go.")
+@click.option(
+    "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str | None, **options: Any) -> int:
     """Run one SUBJECT under a schedule, or without --fault as a control alone.
@@ -43,7 +49,9 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     site = site_changes(options["site_words"])
     # A single control without a schedule is the trial itself.
     controls = options["controls"] if chosen.faults else max(1, options["controls"])
-    spec = Spec(name=_free_name(options["results"], who), subjects=(who.name,), controls=controls, keep="always", site=site)
+    spec = Spec(
+        name=_free_name(options["results"], who), subjects=(who.name,), controls=controls, keep="always", site=site
+    )
     if chosen.faults:
         spec = msgspec.structs.replace(spec, schedules=(Rule(group=chosen.name, faults=chosen.faults),))
     campaign.site_of(SiteNeeds(), site, "--site")

@@ -13,7 +13,9 @@ from killtest.manifest import SiteNeeds
 
 @click.command("site")
 @click.option("--port", default=0, show_default="a free one", type=click.IntRange(0, 65535))
-@click.option("--site", "site_words", multiple=True, metavar="KEY=VALUE", help="Change the shop: latency_ms=3, list_pages=3.")
+@click.option(
+    "--site", "site_words", multiple=True, metavar="KEY=VALUE", help="Change the shop: latency_ms=3, list_pages=3."
+)
 def command(port: int, site_words: tuple[str, ...]) -> int:
     """Serve the shop until Ctrl-C. The ready line on stdout names its URL."""
     needs = site_of(SiteNeeds(), site_changes(site_words), "--site")

@@ -22,5 +22,3 @@ def read(needs: StoreNeeds, folder: Path, scratch: Path) -> Rows | None:
         return jsonl.read(folder, needs.path, needs.key or "", scratch)
     except OSError as error:
         raise StoreError(f"store {needs.path}: {error}") from error
-
-

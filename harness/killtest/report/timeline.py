@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from killtest.errors import UsageError
-from killtest.figure import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure
-from killtest.frame import Line, require_report_packages
-from killtest.kill_counts import STRUCK, count_kills, is_kill
+from killtest.report.figure import BLUE, GREEN, GREY, ORANGE, VERMILION, new_figure
+from killtest.report.frame import Line, require_report_packages
+from killtest.report.kill_counts import STRUCK, count_kills, is_kill
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,8 +59,10 @@ def page_requests(evidence_dir: Path) -> list[PageRequest]:
 
 
 def timeline_figure(line: Line, evidence_dir: Path) -> Figure:
-    """Above: a bar per incarnation with its requests as ticks and the kills that struck as crosses.
-    Below: the rows in the store after each incarnation. Seconds since the trial began.
+    """The course of one trial, in seconds since it began.
+
+    Above: a bar per incarnation with its requests as ticks and the kills that struck as crosses. Below: the
+    rows in the store after each incarnation.
 
     Raises UsageError when the evidence can't be read or matplotlib is missing.
     """
@@ -176,10 +178,10 @@ def _draw_rows(axes: Axes, line: Line) -> None:
 
 def _origin_s(evidence_dir: Path) -> float:
     """The monotonic second at which the trial began."""
-    first = next(_json_lines(evidence_dir / "history.jsonl"), {})
-    if first.get("event") != "trial_started" or "t_s" not in first:
-        raise UsageError(f"{evidence_dir / 'history.jsonl'} does not begin with trial_started: no timeline")
-    return float(first["t_s"])
+    for entry in _json_lines(evidence_dir / "history.jsonl"):
+        if entry.get("event") == "trial_started" and "t_s" in entry:
+            return float(entry["t_s"])
+    raise UsageError(f"{evidence_dir / 'history.jsonl'} has no trial_started: no timeline")
 
 
 def _json_lines(path: Path) -> Iterator[dict[str, Any]]:

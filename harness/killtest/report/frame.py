@@ -9,12 +9,12 @@ from __future__ import annotations
 import importlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from killtest.errors import UsageError
-from killtest.kill_counts import count_kills
+from killtest.report.kill_counts import count_kills
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,6 +23,10 @@ Line = Mapping[str, Any]
 
 KEY_LISTS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished", "set_back")
 TRAFFIC = ("requests", "other", "minimum", "baseline", "repeated", "overlap", "max_concurrent", "late")
+
+
+Plan = Mapping[tuple[str, str], Collection[str]]
+"""What a campaign is to run: subject label and schedule group to the names of the schedules; no controls."""
 
 
 def require_report_packages() -> None:
@@ -34,6 +38,11 @@ def require_report_packages() -> None:
             raise UsageError(
                 f"tables and figures need {name}, which can't be imported: pip install 'killtest[report]'"
             ) from error
+
+
+def planned_in(plan: Plan, group: str) -> int:
+    """The most trials of that schedule group that any subject was to have."""
+    return max((len(names) for (_, planned), names in plan.items() if planned == group), default=0)
 
 
 def subject_label(line: Line) -> str:

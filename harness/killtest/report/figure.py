@@ -11,10 +11,10 @@ import io
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from killtest import article, published
-from killtest.comparison import Sample, samples
 from killtest.errors import UsageError
-from killtest.frame import Line, ledger_frame, numbers, require_report_packages
+from killtest.report import article, published
+from killtest.report.comparison import Sample, samples
+from killtest.report.frame import Line, Plan, ledger_frame, numbers, planned_in, require_report_packages
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,18 +55,18 @@ def image(drawing: Figure, kind: str) -> bytes:
     return out.getvalue()
 
 
-def article_figure(lines: Sequence[Line], group: str) -> Figure:
+def article_figure(lines: Sequence[Line], group: str, plan: Plan | None = None) -> Figure:
     """Rows and requests of `naive` and `idempotent` per trial of one schedule group.
 
     Bars are ours, hollow diamonds the article's, dashed lines the ideal of the site served. A trial without
     figures has the reason in place of its bar. Raises UsageError when matplotlib is missing.
     """
     trials = article.article_trials(lines, group)
-    count = len(article.trial_numbers(trials))
-    drawing = new_figure(max(9.5, 2 + 0.8 * count), 4.6)
+    numbered = article.trial_numbers(trials, None if plan is None else planned_in(plan, group))
+    drawing = new_figure(max(9.5, 2 + 0.8 * len(numbered)), 4.6)
     left, right = drawing.subplots(1, 2)
     for axes, name, unit in ((left, "rows", "rows in the store"), (right, "requests", "page requests")):
-        _draw_bars(axes, trials, name)
+        _draw_bars(axes, trials, numbered, name)
         axes.set_title(f"{name} per trial", loc="left")
         axes.set_xlabel("trial")
         axes.set_ylabel(unit)
@@ -76,9 +76,8 @@ def article_figure(lines: Sequence[Line], group: str) -> Figure:
     return drawing
 
 
-def _draw_bars(axes: Axes, trials: article.Trials, name: str) -> None:
+def _draw_bars(axes: Axes, trials: article.Trials, numbered: Sequence[int], name: str) -> None:
     """One panel: a bar per subject and trial, the published figures and the ideal."""
-    trial_numbers = article.trial_numbers(trials)
     for subject, shift in zip(article.SUBJECTS, (-BAR_WIDTH / 2, BAR_WIDTH / 2), strict=True):
         judged = {
             number: value
@@ -88,17 +87,18 @@ def _draw_bars(axes: Axes, trials: article.Trials, name: str) -> None:
         colour = SUBJECT_COLOURS[subject]
         positions = [number + shift for number in judged]
         axes.bar(positions, list(judged.values()), BAR_WIDTH, color=colour, label=f"{subject}, ours")
-        for number in trial_numbers:
+        for number in numbered:
             if number not in judged:
                 reason = _reason(trials[subject].get(number))
                 axes.text(number + shift, 0, f" {reason}", rotation=90, ha="center", va="bottom", fontsize=8)
-        printed = [getattr(trial, f"{subject}_{name}") for trial in published.TRIALS]
-        places = [trial.number + shift for trial in published.TRIALS]
+        repeated = [trial for trial in published.TRIALS if trial.number in numbered]
+        printed = [getattr(trial, f"{subject}_{name}") for trial in repeated]
+        places = [trial.number + shift for trial in repeated]
         label = "published, same subject"
         axes.plot(places, printed, "D", mfc="white", mec="black", ms=5, label=label if shift > 0 else "_")
     _draw_ideal(axes, trials, name)
-    axes.set_xticks(trial_numbers)
-    axes.set_xlim(trial_numbers[0] - 0.6, trial_numbers[-1] + 0.6)
+    axes.set_xticks(numbered)
+    axes.set_xlim(numbered[0] - 0.6, numbered[-1] + 0.6)
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.spines[["top", "right"]].set_visible(False)
 
@@ -126,14 +126,14 @@ def _note_at_right(axes: Axes, height: float, note: str) -> None:
     axes.annotate(note, place, (4, 0), xycoords=units, textcoords="offset points", va="center", fontsize=8)
 
 
-def comparison_figure(lines: Sequence[Line]) -> Figure:
+def comparison_figure(lines: Sequence[Line], plan: Plan | None = None) -> Figure:
     """Rows and requests of every trial of every subject, one row of panels per schedule group.
 
     Each mark is a trial, its shape and colour the outcome; the dashed line is the ideal of the subject's
     site. What has no figures (UNKNOWN, missing, an unreadable store) is counted at the right margin. Raises
     UsageError when matplotlib is missing or there is no trial to draw.
     """
-    found = samples(ledger_frame(lines))
+    found = samples(ledger_frame(lines), plan)
     if not found:
         raise UsageError("there is no figure of a campaign without finished trials")
     groups = list(dict.fromkeys(sample.group for sample in found))

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from killtest import cells
-from killtest.frame import Line, ledger_frame, numbers
-from killtest.headings import Words, words
-from killtest.table import Cell, Table
+from killtest.report import cells
+from killtest.report.frame import Line, Plan, ledger_frame, numbers
+from killtest.report.headings import Words, words
+from killtest.report.table import Cell, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ class Sample:
     """The trials of one subject under one schedule group.
 
     `trials` are all of them, `judged` those that are PASS or FAIL, `missing` the number of schedules of the
-    group that another subject has finished and this one has not.
+    group that were planned for it and have not run.
     """
 
     label: str
@@ -41,30 +41,35 @@ Column = tuple[str, Callable[[Sample, Words], Cell]]
 """The key of a heading, and how a sample becomes the cell below it."""
 
 
-def samples(frame: pd.DataFrame) -> list[Sample]:
-    """Every subject under every schedule group of a frame, sorted by group and subject; no controls."""
+def samples(frame: pd.DataFrame, plan: Plan | None = None) -> list[Sample]:
+    """Every subject under every schedule group planned for it, sorted by group and subject; no controls.
+
+    Without a plan every subject is taken to have been meant for every schedule that any of them has finished.
+    """
     trials = frame[~frame["control"].astype(bool)]
-    labels = sorted(set(trials["label"]))
+    wanted = _plan_of(trials) if plan is None else plan
     found = []
-    for group in sorted(set(trials["group"]), key=str):
-        of_group = trials[trials["group"] == group]
-        schedules = set(of_group["schedule"])
-        for label in labels:
-            chosen = of_group[of_group["label"] == label]
-            judged = chosen[chosen["outcome"].isin(["PASS", "FAIL"])]
-            missing = len(schedules - set(chosen["schedule"]))
-            found.append(Sample(label, str(group), chosen, judged, missing))
+    for label, group in sorted(wanted, key=lambda one: (one[1], one[0])):
+        chosen = trials[(trials["group"] == group) & (trials["label"] == label)]
+        judged = chosen[chosen["outcome"].isin(["PASS", "FAIL"])]
+        missing = len(set(wanted[label, group]) - set(chosen["schedule"]))
+        found.append(Sample(label, group, chosen, judged, missing))
     return found
 
 
-def comparison_tables(lines: Sequence[Line], lang: str = "en") -> list[Table]:
+def _plan_of(trials: pd.DataFrame) -> Plan:
+    schedules = {str(group): set(of_group["schedule"]) for group, of_group in trials.groupby("group")}
+    return {(str(label), group): names for label in set(trials["label"]) for group, names in schedules.items()}
+
+
+def comparison_tables(lines: Sequence[Line], lang: str = "en", plan: Plan | None = None) -> list[Table]:
     """Verdicts, findings, costs, kills and coverage of all subjects, then the controls.
 
     Raises UsageError when pandas is missing, when a trial occurs twice, or for a language that has no tables.
     """
     text = words(lang)
     frame = ledger_frame(lines)
-    found = samples(frame)
+    found = samples(frame, plan)
     tables = [_table(name, columns, found, text) for name, columns in _tables().items()]
     return [*tables, controls_table(frame, text)]
 
@@ -104,7 +109,7 @@ def _verdict_columns() -> list[Column]:
         ("fail", lambda sample, text: _outcomes(sample, "FAIL")),
         ("unknown", lambda sample, text: len(sample.trials) - len(sample.judged)),
         ("fail_rate", lambda sample, text: cells.rate(_outcomes(sample, "FAIL"), len(sample.judged), text)),
-        ("control_cause", _failed_by_control),
+        ("control_cause", lambda sample, text: _failed_by_control(sample)),
         ("endings", _endings),
     ]
 
@@ -114,7 +119,7 @@ def _outcomes(sample: Sample, outcome: str) -> int:
     return int((sample.judged["outcome"] == outcome).sum())
 
 
-def _failed_by_control(sample: Sample, text: Words) -> Cell:
+def _failed_by_control(sample: Sample) -> int:
     """Trials that fail for what the subject does without faults; the kills don't get the blame."""
     judged = sample.judged
     return int(((judged["outcome"] == "FAIL") & (judged["cause"] == "control")).sum())

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from killtest.frame import require_report_packages
+from killtest.report.frame import require_report_packages
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from killtest import published
-from killtest.frame import Line, numbers, rows_committed_by_killed, trial_number
-from killtest.headings import Words, words
-from killtest.kill_counts import count_kills, is_kill
-from killtest.table import Cell, Table
+from killtest.report import published
+from killtest.report.frame import Line, Plan, numbers, planned_in, rows_committed_by_killed, trial_number
+from killtest.report.headings import Words, words
+from killtest.report.kill_counts import count_kills, is_kill
+from killtest.report.table import Cell, Table
 
 SUBJECTS = ("naive", "idempotent")
 FIGURES = ("rows", "requests")
@@ -22,23 +22,20 @@ def has_article(lines: Sequence[Line]) -> bool:
     """Whether the article's table belongs in a report of these lines.
 
     It does in a campaign called `article…`, however little of it has run, and wherever both of its subjects
-    ran on a site of the article's size.
+    were killed by the article's clock on a site of the article's size.
     """
     if any(str(line.get("campaign") or "").startswith("article") for line in lines):
         return True
-    trials = [line for line in lines if _belongs(line) and line.get("outcome") in ("PASS", "FAIL")]
+    timed = [line for line in lines if _belongs(line) and _is_timed_from_start(line)]
+    trials = [line for line in timed if line.get("outcome") in ("PASS", "FAIL")]
     sizes = {(figure(line, "products"), figure(line, "minimum")) for line in trials}
     same_size = (published.PRODUCTS, published.MINIMUM_REQUESTS) in sizes
     return same_size and {str(line["subject"]) for line in trials} == set(SUBJECTS)
 
 
 def article_groups(lines: Iterable[Line]) -> list[str]:
-    """The schedule groups in which one of the article's subjects was killed.
-
-    Those that count seconds from the start, as the article does, come first; then by name.
-    """
-    own_clock = {_group(line): _is_timed_from_start(line) for line in lines if _belongs(line)}
-    return sorted(own_clock, key=lambda group: (not own_clock[group], group))
+    """The schedule groups in which one of the article's subjects was killed by the article's clock, by name."""
+    return sorted({_group(line) for line in lines if _belongs(line) and _is_timed_from_start(line)})
 
 
 def _is_timed_from_start(line: Line) -> bool:
@@ -63,10 +60,10 @@ def article_trials(lines: Iterable[Line], group: str) -> dict[str, dict[int, Lin
     return trials
 
 
-def trial_numbers(trials: Trials) -> list[int]:
-    """The article's five trial numbers and whatever others were run, ascending."""
+def trial_numbers(trials: Trials, planned: int | None = None) -> list[int]:
+    """The numbers of the trials planned (None: the article's five) and of whatever others were run, ascending."""
     ours = {number for by_number in trials.values() for number in by_number}
-    return sorted(ours | {trial.number for trial in published.TRIALS})
+    return sorted(ours | set(range(1, 1 + (len(published.TRIALS) if planned is None else planned))))
 
 
 def figure(line: Line, name: str) -> float | None:
@@ -82,7 +79,7 @@ def ratio(line: Line, name: str) -> float | None:
     return None if value is None or not ideal else value / ideal
 
 
-def article_tables(lines: Sequence[Line], lang: str = "en") -> list[Table]:
+def article_tables(lines: Sequence[Line], lang: str = "en", plan: Plan | None = None) -> list[Table]:
     """Two tables for each schedule group: the figures beside the published ones, and against the ideal.
 
     A trial that has not run is a row that says `missing`, one that is UNKNOWN says so, and neither enters a
@@ -93,16 +90,17 @@ def article_tables(lines: Sequence[Line], lang: str = "en") -> list[Table]:
     tables = []
     for group in groups:
         trials = article_trials(lines, group)
-        tables += [_figures_table(trials, group, text), _ratios_table(trials, group, text)]
+        numbered = trial_numbers(trials, None if plan is None else planned_in(plan, group))
+        tables += [_figures_table(trials, numbered, group, text), _ratios_table(trials, numbered, group, text)]
     return tables
 
 
-def _figures_table(trials: Trials, group: str, text: Words) -> Table:
+def _figures_table(trials: Trials, numbered: Sequence[int], group: str, text: Words) -> Table:
     """Trial, our four figures, the four published ones."""
     columns = [(subject, name) for subject in SUBJECTS for name in FIGURES]
     keys = [f"{subject}_{name}" for subject, name in columns]
     rows: list[tuple[Cell, ...]] = []
-    for number in trial_numbers(trials):
+    for number in numbered:
         ours = [_cell(trials[subject].get(number), _figure_of(name), text) for subject, name in columns]
         printed = published.published_trial(number)
         theirs = [getattr(printed, key) if printed else text["not_published"] for key in keys]
@@ -111,17 +109,16 @@ def _figures_table(trials: Trials, group: str, text: Words) -> Table:
     return _table("article", group, trials, text, headings, rows)
 
 
-def _ratios_table(trials: Trials, group: str, text: Words) -> Table:
+def _ratios_table(trials: Trials, numbered: Sequence[int], group: str, text: Words) -> Table:
     """Trial, figures divided by the ideal, kills, rows committed by the killed, wall times; then ranges."""
     columns = _ratio_columns()
     rows: list[tuple[Cell, ...]] = []
-    for number in trial_numbers(trials):
+    for number in numbered:
         cells = [_cell(trials[column.subject].get(number), column.show, text) for column in columns]
         rows.append((str(number), *cells))
     rows.append((text["range"], *(_range(column, _values(column, trials), text) for column in columns)))
     printed = [
-        _range(column, column.published, text) if column.published else text["not_published"]
-        for column in columns
+        _range(column, column.published, text) if column.published else text["not_published"] for column in columns
     ]
     rows.append((text["published_range"], *printed))
     return _table("article_ratios", group, trials, text, ["trial", *(column.key for column in columns)], rows)
@@ -159,9 +156,7 @@ def _ratio_columns() -> list[RatioColumn]:
         rows = [getattr(trial, f"{who}_rows") / published.PRODUCTS for trial in published.TRIALS]
         requests = [getattr(t, f"{who}_requests") / published.MINIMUM_REQUESTS for t in published.TRIALS]
         columns.append(RatioColumn(f"{who}_rows_ratio", who, lambda line: ratio(line, "rows"), 3, rows))
-        columns.append(
-            RatioColumn(f"{who}_requests_ratio", who, lambda line: ratio(line, "requests"), 3, requests)
-        )
+        columns.append(RatioColumn(f"{who}_requests_ratio", who, lambda line: ratio(line, "requests"), 3, requests))
     kills = [published.KILLS_PER_TRIAL]
     columns += [RatioColumn(f"{who}_kills", who, _struck, 0, kills) for who in SUBJECTS]
     columns.append(RatioColumn("naive_rows_by_killed", "naive", rows_committed_by_killed, 0))

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from killtest.article import article_groups, article_tables, has_article
-from killtest.comparison import comparison_tables
 from killtest.errors import UsageError
-from killtest.figure import article_figure, comparison_figure, image
-from killtest.frame import Line, ledger_frame, require_report_packages, subject_label, trials_csv
-from killtest.headings import Words, words
-from killtest.table import Table, csv_text, markdown, print_table
-from killtest.timeline import timeline_figure
+from killtest.report.article import article_groups, article_tables, has_article
+from killtest.report.comparison import comparison_tables
+from killtest.report.figure import article_figure, comparison_figure, image
+from killtest.report.frame import Line, Plan, ledger_frame, subject_label, trials_csv
+from killtest.report.headings import Words, words
+from killtest.report.table import Table, csv_text, markdown, print_table
+from killtest.report.timeline import timeline_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 OUTCOME_ORDER = ("FAIL", "UNKNOWN", "PASS")
 
 
-def all_tables(lines: Sequence[Line], lang: str = "en") -> list[Table]:
+def all_tables(lines: Sequence[Line], lang: str = "en", plan: Plan | None = None) -> list[Table]:
     """Every table of a report: the article's where it applies, then the comparison.
 
     Raises UsageError when pandas is missing, a trial occurs twice, or there are no tables in that language.
     """
-    article = article_tables(lines, lang) if has_article(lines) else []
-    return [*article, *comparison_tables(lines, lang)]
+    article = article_tables(lines, lang, plan) if has_article(lines) else []
+    return [*article, *comparison_tables(lines, lang, plan)]
 
 
-def print_tables(lines: Sequence[Line], lang: str, console: Console) -> None:
+def print_tables(lines: Sequence[Line], lang: str, console: Console, plan: Plan | None = None) -> None:
     """Print every table: drawn on a terminal, as plain text elsewhere. Raises what `all_tables` raises."""
-    for table in all_tables(lines, lang):
+    for table in all_tables(lines, lang, plan):
         print_table(table, console)
 
 
@@ -49,26 +49,26 @@ def write_summary(
     campaign_dir: Path,
     lines: Sequence[Line],
     lang: str = "en",
-    planned: int | None = None,
+    plan: Plan | None = None,
     regenerate: str | None = None,
 ) -> Path:
     """Write the summary of a campaign into its folder and return the path of summary.md.
 
-    `lines` are the ledger's lines, `planned` the number of trials planned without controls (None: not known),
+    `lines` are the ledger's lines, `plan` what the campaign was to run (None: not known),
     and `regenerate` the command shown for making all this again. Each file appears whole or not at all;
     summary.md is the last, so that it never links to what is not there. Raises UsageError before anything is
     written when pandas or matplotlib is missing, a trial occurs twice, or there are no tables in that
     language.
     """
-    require_report_packages()
     text = words(lang)
-    tables = all_tables(lines, lang)
+    tables = all_tables(lines, lang, plan)
+    planned = None if plan is None else sum(map(len, plan.values()))
     _write(campaign_dir / "summary.csv", trials_csv(lines).encode())
     for table in tables:
         _write(campaign_dir / "tables" / f"{_file_name(table.name)}.csv", csv_text(table).encode())
-    links = [_write_figure(campaign_dir, *figure) for figure in _figures(campaign_dir, lines, text)]
+    links = [_write_figure(campaign_dir, *figure) for figure in _figures(campaign_dir, lines, text, plan)]
     links += _missing_timelines(campaign_dir, lines, text)
-    command = regenerate or f"killtest report {shlex.quote(campaign_dir.name)}"
+    command = regenerate or f"killtest report {shlex.quote(str(campaign_dir))}"
     parts = [_head(campaign_dir, lines, text, planned, command), *map(markdown, tables)]
     parts.append("\n\n".join([f"## {text['summary_figures']}", *links]) + "\n")
     path = campaign_dir / "summary.md"
@@ -90,14 +90,16 @@ def _head(campaign_dir: Path, lines: Sequence[Line], text: Words, planned: int |
     return "\n\n".join(parts) + "\n"
 
 
-def _figures(campaign_dir: Path, lines: Sequence[Line], text: Words) -> Iterator[tuple[str, str, Figure]]:
+def _figures(
+    campaign_dir: Path, lines: Sequence[Line], text: Words, plan: Plan | None
+) -> Iterator[tuple[str, str, Figure]]:
     """File name without ending, title and drawing of each figure, one at a time."""
     if has_article(lines):
         for group in article_groups(lines):
             title = text["summary_article_figure"].format(group=group)
-            yield f"article-{group}", title, article_figure(lines, group)
+            yield f"article-{group}", title, article_figure(lines, group, plan)
     if any(not line.get("control") for line in lines):
-        yield "comparison", text["summary_comparison_figure"], comparison_figure(lines)
+        yield "comparison", text["summary_comparison_figure"], comparison_figure(lines, plan)
     for line in timeline_trials(campaign_dir, lines).values():
         if line is not None:
             title = text["summary_timeline"].format(trial=line["id"])

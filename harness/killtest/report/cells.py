@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from statistics import median
 
-from killtest.statistics import rule_of_three, wilson_interval
+from killtest.report.statistics import rule_of_three, wilson_interval
 
 
 def spread(values: Sequence[float], words: Mapping[str, str], digits: int = 0) -> str:
