@@ -2,14 +2,14 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 # Only wheels, only what the lock file names, with its hashes; the build back end comes from the lock as well.
 INSTALL := $(PIP) install --require-hashes --only-binary :all: -r
 CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed test lint types check bench harness-kills lock clean
+.PHONY: help killtest mixed test lint types check docs bench harness-kills lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -32,6 +32,9 @@ types: $(VENV)/.dev ## mypy --strict
 	$(BIN)/mypy
 
 check: lint types test ## all of it
+
+docs: $(VENV)/.dev ## write docs/cli.md from the commands' help
+	$(BIN)/python -m killtest.cli.reference > docs/cli.md
 
 bench: $(VENV)/.dev ## speed, as ratios measured side by side
 	$(BIN)/python bench/site_throughput.py

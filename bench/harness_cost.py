@@ -32,9 +32,8 @@ def main() -> int:
     options = parser.parse_args()
     pairs = [measure_pair(options.subject, number % 2 == 0) for number in range(options.pairs)]
     found = paired_ratio([bare_s for _, bare_s in pairs], [under_s for under_s, _ in pairs], random.Random(1))
-    print(
-        f"{options.subject}: crawl under the harness / bare, median of {len(pairs)} pairs: {found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
-    )
+    interval = f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+    print(f"{options.subject}: crawl under the harness / bare, median of {found.n} pairs, 95 %: {interval}")
     print(f"bound {BOUND}: {'too slow' if found.low > BOUND else 'held'}")
     return int(found.low > BOUND)
 

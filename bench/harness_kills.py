@@ -106,7 +106,7 @@ def check_end(ledger: Path, written: bytes, before: set[str]) -> None:
 
 def leftovers() -> set[str]:
     """What a killed harness could leave: processes of ours, listening ports, temporary folders."""
-    found = {f"folder {path}" for path in Path(tempfile.gettempdir()).glob("killtest-*")}
+    found = {f"folder {path}" for path in Path("/tmp").glob("killtest-*")}
     for process in psutil.process_iter(["pid", "cmdline"]):
         words = " ".join(process.info["cmdline"] or [])
         if process.info["pid"] != os.getpid() and any(word in words for word in ("killtest", "crawl.py", "unshare")):

@@ -41,7 +41,7 @@ class CampaignFolder:
             write_whole(stored, wanted.encode())
         elif stored.read_text("utf-8") != wanted:
             raise UsageError(
-                f"{stored} was written from another specification; give another --results folder or move {self.path} away"
+                f"{stored} was written from another specification; start anew with --fresh, or give another --results"
             )
 
     def trial(self, trial_id: str) -> Path:

@@ -10,6 +10,7 @@ import msgspec
 from killtest.errors import HarnessFailure
 
 Message = dict[str, Any]
+_SEND_DEADLINE_S = 10.0
 
 
 class Channel:
@@ -45,7 +46,8 @@ class Channel:
         return reply
 
     def send(self, message: Message) -> None:
-        """Send one message; HarnessFailure when the peer has gone."""
+        """Send one message; HarnessFailure when the peer has gone or does not take it within ten seconds."""
+        self._connection.settimeout(_SEND_DEADLINE_S)
         try:
             self._connection.sendall(msgspec.json.encode(message) + b"\n")
         except OSError as error:

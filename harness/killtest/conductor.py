@@ -108,7 +108,7 @@ class Conductor:
                 self._hear(event)
             self._keep_time()
         self._settle(is_again)
-        return self._decide()
+        return None if is_again else self._decide()
 
     def _hear(self, event: Event) -> None:
         life = self._life
@@ -281,6 +281,7 @@ class Conductor:
         """Draw the border: earlier connections are in and closed, the store is read, the books are up to date."""
         life, stage = self._life, self._stage
         passed = stage.site.fence()
+        self._drain()
         left = stage.launcher.census().orphans
         if left:
             stage.launcher.hold_still()
@@ -301,6 +302,15 @@ class Conductor:
             fence_passed=passed,
             left_behind=[face.command for face in left],
         )
+
+    def _drain(self) -> None:
+        """Take in what the site had still to say of this incarnation; a trigger that came due too late is let go."""
+        while (event := self._stage.next_event(self._stage.now())) is not None:
+            if event["event"] == "due":
+                self._stage.site.release()
+                self._history.note("missed", event["t_s"], incarnation=self._life.number, path=event["path"])
+            else:
+                self._hear(event)
 
     def _decide(self) -> Ending | None:
         life = self._life

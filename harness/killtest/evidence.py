@@ -39,7 +39,8 @@ class FaultRecord(msgspec.Struct, frozen=True):
 class Incarnation(msgspec.Struct, frozen=True):
     """One process lifetime of the subject: times in seconds from the start of the trial.
 
-    `exit` is the exit code, negative for a signal; `is_again` marks an undisturbed start after the subject had finished.
+    `exit` is the exit code, negative for a signal; `is_again` marks an undisturbed start after the subject
+    had finished.
     """
 
     number: int

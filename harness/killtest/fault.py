@@ -81,7 +81,7 @@ def parse(text: str) -> Fault:
     words = text.split()
     if len(words) < 2:
         raise UsageError(f'fault "{text}": wants TRIGGER ACTION, for example "request:25 KILL"')
-    pin, trigger = _parse_pin(words[0], text)
+    pin, trigger = _parse_pin(words[0])
     steps = _parse_action(words[1], text)
     scope = _DEFAULT_SCOPE[steps[0].signal]
     for word in words[2:]:
@@ -89,7 +89,7 @@ def parse(text: str) -> Fault:
     return Fault(_parse_trigger(trigger, text), steps, scope, pin)
 
 
-def _parse_pin(word: str, text: str) -> tuple[int | None, str]:
+def _parse_pin(word: str) -> tuple[int | None, str]:
     pinned = re.fullmatch(r"(\d+)/(.+)", word)
     return (int(pinned[1]), pinned[2]) if pinned else (None, word)
 

@@ -4,6 +4,7 @@ A network namespace gives all trials the same address and port and cuts off the 
 makes the warden its init, so that nothing a subject starts can escape or outlive it.
 """
 
+import ctypes
 import fcntl
 import functools
 import os
@@ -16,6 +17,7 @@ import sys
 # The same address and port for every trial, so that URLs in stored state stay valid (DESIGN section 3).
 SITE_PORT = 8000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
+_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _NAMESPACES = ("--net", "--pid", "--fork", "--mount-proc", "--kill-child=SIGKILL")
 
 
@@ -42,6 +44,11 @@ def _works(words: tuple[str, ...]) -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return done.returncode == 0
+
+
+def drop_capabilities() -> None:
+    """Give up the capabilities that `--keep-caps` handed to us, so that no subject inherits them (prctl(2))."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
 
 
 def raise_loopback() -> None:

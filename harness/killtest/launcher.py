@@ -32,9 +32,9 @@ class Order(msgspec.Struct, frozen=True):
 class Strike(msgspec.Struct, frozen=True):
     """What one signal did.
 
-    `targets` are the pids it went to (none: the subject had already ended); `settled` says that SIGKILL killed them all,
-    or that another signal was delivered; `caught` and `ignored` are the main process's dispositions just before. `t_s` and
-    `settled_s` are CLOCK_MONOTONIC seconds.
+    `targets` are the pids it went to (none: the subject had already ended); `settled` says that SIGKILL
+    killed them all, or that another signal was delivered; `caught` and `ignored` are the main process's
+    dispositions just before. `t_s` and `settled_s` are CLOCK_MONOTONIC seconds.
     """
 
     targets: tuple[int, ...]
@@ -88,7 +88,7 @@ class WardenLauncher:
     """A real warden process, in namespaces of its own where the machine allows it."""
 
     def __init__(self, inherit: Sequence[int] = ()) -> None:
-        """Start the warden; it also keeps the descriptors `inherit` open (the campaign's lock) for as long as it lives."""
+        """Start the warden; while it lives it also keeps the descriptors `inherit` open (the campaign's lock)."""
         ours, theirs = socketpair()
         words = isolation.prefix()
         flag = ["isolated"] if words else []
@@ -102,7 +102,7 @@ class WardenLauncher:
         self.private = Path(self.channel.call("hello", within_s=_START_DEADLINE_S)["private"])
 
     def start_site(self, arguments: Sequence[str], errors: Path) -> str:
-        """Start the site with its command-line `arguments`; its URL. What it says on stderr goes to the file `errors`."""
+        """Start the site with its command-line `arguments`; its URL. Its stderr goes to the file `errors`."""
         port = str(isolation.SITE_PORT if self.is_isolated else 0)
         argv = [sys.executable, "-m", "killtest_testsite", *arguments, "--port", port]
         reply = self.channel.call("site", argv=argv, stderr=str(errors), within_s=_START_DEADLINE_S)

@@ -16,10 +16,11 @@ from killtest.truth import FIELDS, Product, Truth
 class Data(msgspec.Struct, frozen=True):
     """Findings about the rows. Every mapping goes from a key (or a place, when no key can be read) to a detail.
 
-    `lost`: never stored although a request for a page carrying it arrived, with how the best of those requests fared
-    (answered, broken, held); `missed`: never requested; `duplicated`: how many rows too many; `corrupted`: what is wrong with
-    it; `unexpected`: keys that no page carries, and their number; `vanished`: after which incarnation it was stored although
-    it is absent at the end; `set_back`: stored, then absent, then back (a cost, no finding).
+    `lost`: never stored although a request for a page carrying it arrived, with how the best of those
+    requests fared (answered, broken, held); `missed`: never requested; `duplicated`: how many rows too many;
+    `corrupted`: what is wrong with it; `unexpected`: keys that no page carries, and their number; `vanished`:
+    after which incarnation it was stored although it is absent at the end; `set_back`: stored, then absent,
+    then back (a cost, no finding).
     """
 
     rows: int

@@ -96,7 +96,10 @@ def _send_by_pid(target: Identity, number: int) -> bool:
 
 
 def stop_until_still(scan: Callable[[], list[Identity]]) -> list[Identity]:
-    """SIGSTOP all that `scan` finds until two scans agree: a tree that forks while it is being listed can't slip away."""
+    """SIGSTOP all that `scan` finds until two scans agree; what was found.
+
+    A tree that forks while it is being listed can't slip away.
+    """
     stopped: set[Identity] = set()
     while True:
         found = set(scan())

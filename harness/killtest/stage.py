@@ -28,7 +28,7 @@ class RealStage:
     def __init__(self, who: Subject, needs: SiteNeeds, folder: Path, inherit: tuple[int, ...] = ()) -> None:
         """Start warden and site, and run the subject's setup commands."""
         self.subject = who
-        self.folder = folder
+        self.folder = folder = folder.resolve()
         self.store = folder / "store"
         self._scratch = folder / "tmp"
         self.store.mkdir(parents=True)

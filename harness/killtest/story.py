@@ -68,7 +68,7 @@ def _ended(entry: Entry) -> str:
 _WORDS: dict[str, Any] = {
     "started": _started,
     "struck": _struck,
-    "missed": lambda entry: f"{entry['planned']}: it had already ended",
+    "missed": lambda entry: f"{entry.get('planned', 'a trigger')} was due: it had already ended",
     "ended": _ended,
     "given_up": lambda entry: f"given up: {entry['ending']}",
     "hold_expired": lambda entry: "the site's longest hold ran out; answers go out again",
@@ -120,7 +120,8 @@ def _fault_words(fault: dict[str, Any]) -> str:
         return f"{fault['planned']}: not reached"
     where = ", ".join(fault["in_flight"]) or "no request in flight"
     note = {"before_first_request": ", before its first request", "escalated": ", then SIGKILL after the grace time"}
-    return f"{fault['planned']}: struck incarnation {fault['incarnation']} at {fault['struck_s']:.3f} s{note.get(fault['status'], '')} ({where})"
+    when = f"incarnation {fault['incarnation']} at {fault['struck_s']:.3f} s{note.get(fault['status'], '')}"
+    return f"{fault['planned']}: struck {when} ({where})"
 
 
 def _keys(found: dict[str, Any]) -> str:

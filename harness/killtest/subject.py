@@ -1,7 +1,6 @@
 """Find a subject by name, by path, or make one of a command line."""
 
 import importlib.metadata
-import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -21,8 +20,10 @@ def data_folder(kind: str) -> Path:
 
     An editable install copies the wheel's data once and never again, so the checkout comes first.
     """
-    checkout = Path(__file__).resolve().parents[2] / kind
-    return checkout if checkout.is_dir() else Path(__file__).resolve().parent / "data" / kind
+    here = Path(__file__).resolve().parent
+    checkout = here.parents[1]
+    is_checkout = here.parent.name == "harness" and (checkout / "pyproject.toml").is_file()
+    return (checkout if is_checkout else here / "data") / kind
 
 
 def names() -> list[str]:
@@ -53,7 +54,7 @@ def from_command(command: Sequence[str], store: str, key: str | None, query: str
     check_store(needs, "--store")
     words = [Path(word).stem for word in command if not word.startswith(("-", "{"))]
     name = "".join(c if c.isalnum() or c in "-_" else "-" for c in words[-1] if c) or "command"
-    return Subject(name=name.strip("-") or "command", command=tuple(command), store=needs, folder=os.getcwd())
+    return Subject(name=name.strip("-") or "command", command=tuple(command), store=needs, folder=str(Path.cwd()))
 
 
 def check_runnable(subject: Subject) -> None:

@@ -11,10 +11,11 @@ from killtest.evidence import Request
 class Traffic(msgspec.Struct, frozen=True):
     """Counts of one trial.
 
-    `requests` are page requests (list, product, view), `other` the rest; `minimum` is what a perfect crawl needs and
-    `baseline` what the control made (None without one); `repeated` are requests beyond the first for a URL; `per_row` is
-    requests per distinct stored row (None without rows); `overlap` counts URLs fetched in more than one incarnation;
-    `max_concurrent` is the most simultaneous fetches of one URL; `late` came from an older incarnation after a newer one had begun.
+    `requests` are page requests (list, product, view), `other` the rest; `minimum` is what a perfect crawl
+    needs and `baseline` what the control made (None without one); `repeated` are requests beyond the first for
+    a URL; `per_row` is requests per distinct stored row (None without rows); `overlap` counts URLs fetched in
+    more than one incarnation; `max_concurrent` is the most simultaneous fetches of one URL; `late` came from an
+    older incarnation after a newer one had begun.
     """
 
     requests: int

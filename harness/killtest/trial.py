@@ -8,7 +8,8 @@ import msgspec
 from killtest import evidence, schedule
 from killtest.campaign import Planned
 from killtest.conductor import Conductor
-from killtest.evidence import Course, Evidence
+from killtest.errors import HarnessFailure, UsageError
+from killtest.evidence import Evidence
 from killtest.history import History, Listener
 from killtest.manifest import SiteNeeds
 from killtest.stage import RealStage
@@ -30,17 +31,20 @@ def run(
     try:
         stage = RealStage(planned.subject, site, folder, inherit)
         try:
-            course = _conduct(planned, stage, history)
+            _conduct(planned, stage, history)
         finally:
             stage.close()
     finally:
         history.close()
         # Orphans of the subject may have written there until now; nothing judges it.
         shutil.rmtree(folder / "tmp", ignore_errors=True)
-    return evidence.read(folder, planned.is_control, len(planned.schedule.faults))
+    try:
+        return evidence.read(folder, planned.is_control, len(planned.schedule.faults))
+    except UsageError as error:  # what we wrote a moment ago: if it can't be read, we failed
+        raise HarnessFailure(str(error)) from error
 
 
-def _conduct(planned: Planned, stage: RealStage, history: History) -> Course:
+def _conduct(planned: Planned, stage: RealStage, history: History) -> None:
     faults = planned.schedule.parsed()
     history.note("stage", url=stage.url, isolated=stage.launcher.is_isolated, env=stage.environment(0))
     course = Conductor(faults, planned.subject.limits, stage, history, planned.again).run()
@@ -48,4 +52,3 @@ def _conduct(planned: Planned, stage: RealStage, history: History) -> Course:
     (stage.folder / "truth.json").write_bytes(msgspec.json.encode(truth) + b"\n")
     stage.site.sync()
     evidence.write_course(stage.folder, course)
-    return course

@@ -16,8 +16,9 @@ Cause = Literal["faults", "control", "harness"]
 class Verdict(msgspec.Struct, frozen=True):
     """The judge's answer.
 
-    `cause` says whom it is about: the faults, the subject without faults (`control`), or killtest itself (`harness`);
-    None for PASS. `not_idempotent` is what `again` starts showed (None: there were none). `problem` says in words why it is UNKNOWN.
+    `cause` says whom it is about: the faults, the subject without faults (`control`), or killtest itself
+    (`harness`); None for PASS. `not_idempotent` is what `again` starts showed (None: there were none).
+    `problem` says in words why it is UNKNOWN.
     """
 
     outcome: Outcome

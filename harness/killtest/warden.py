@@ -24,7 +24,7 @@ from typing import Any
 import msgspec
 
 from killtest import process_tree as tree
-from killtest.isolation import raise_loopback
+from killtest.isolation import drop_capabilities, raise_loopback
 from killtest.process_tree import Identity
 
 Message = dict[str, Any]
@@ -41,7 +41,7 @@ class Warden:
         """Serve the harness at the other end of `harness`."""
         self._harness = harness
         self._buffer = b""
-        self._private = Path(tempfile.mkdtemp(prefix="killtest-"))
+        self._private = _short_folder()
         self._site: subprocess.Popen[bytes] | None = None
         self._mains: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
         self._current: Identity | None = None
@@ -227,6 +227,11 @@ class Warden:
         shutil.rmtree(self._private, ignore_errors=True)
 
 
+def _short_folder() -> Path:
+    """A new private folder with a short path: a UNIX socket's address holds about 100 bytes."""
+    return Path(tempfile.mkdtemp(prefix="killtest-", dir="/tmp" if os.access("/tmp", os.W_OK) else None))
+
+
 def _group_of(pid: int) -> int:
     try:
         return os.getpgid(pid)
@@ -267,6 +272,7 @@ def main() -> None:
     _prepare()
     if "isolated" in sys.argv:
         raise_loopback()
+        drop_capabilities()
     Warden(socket.socket(fileno=int(sys.argv[1]))).serve()
 
 

@@ -3,7 +3,9 @@
 import os
 import subprocess
 import sys
+import textwrap
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -13,22 +15,23 @@ from killtest.campaign import Planned
 from killtest.errors import HarnessFailure, UsageError
 from killtest.evidence import Evidence
 from killtest.history import read
-from killtest.manifest import Subject
+from killtest.manifest import Limits, Subject
 from killtest.schedule import Schedule
 from killtest.verdict import Verdict
+from msgspec.structs import replace
 from subjects import SMALL, crawler, program
 
 
 @pytest.fixture(params=["namespaces", "none"])
-def isolated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def isolated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Run the test in namespaces and without; a machine without them runs the second alone, and says so."""
     isolation.prefix.cache_clear()
     if request.param == "none":
         monkeypatch.setenv("KILLTEST_ISOLATION", "none")
     elif not isolation.prefix():
         pytest.skip("this machine allows no namespaces (unshare failed)")
-    request.addfinalizer(isolation.prefix.cache_clear)
-    return str(request.param)
+    yield str(request.param)
+    isolation.prefix.cache_clear()
 
 
 def run(who: Subject, *faults: str, tmp_path: Path, again: int = 0, control: bool = False) -> tuple[Evidence, Verdict]:
@@ -109,21 +112,13 @@ def test_sleep_is_hung_and_endless_asking_is_out_of_time(tmp_path: Path) -> None
     hung, _ = run(program(tmp_path, "import time; time.sleep(600)"), tmp_path=tmp_path)
     assert hung.course.ending == "hung"
     asking = crawler(tmp_path, "while True: get('/list/0'); time.sleep(0.05)")
-    short = Subject(**{f: getattr(asking, f) for f in asking.__struct_fields__} | {"limits": _limits(total_s=2)})
+    short = replace(asking, limits=Limits(total_s=2))
     assert run(short, tmp_path=tmp_path)[0].course.ending == "out_of_time"
 
 
-def _limits(**changes: float) -> object:
-    from killtest.manifest import Limits
-
-    return Limits(**changes)  # type: ignore[arg-type]
-
-
 def test_store_that_never_appears_loses_everything_and_says_so(tmp_path: Path) -> None:
-    evidence, answer = run(
-        crawler(tmp_path, "os.chdir('/tmp'); open = lambda *a: __import__('io').open(os.devnull, 'a')"),
-        tmp_path=tmp_path,
-    )
+    before = "os.chdir('/'); open = lambda *a: __import__('io').open(os.devnull, 'a')"
+    evidence, answer = run(crawler(tmp_path, before), tmp_path=tmp_path)
     assert not evidence.course.snapshots[0].exists
     assert answer.data is not None
     assert len(answer.data.lost) == 6
@@ -163,11 +158,11 @@ def test_kill_takes_the_whole_tree_and_pid_scope_only_the_main_process(tmp_path:
     killed, _ = run(crawler(tmp_path, before), "request:2 KILL", tmp_path=tmp_path)
     entries = read(tmp_path / "trial" / "history.jsonl")
     assert [e["targets"] for e in entries if e["event"] == "struck"] == [2]
-    assert [e["left_behind"] for e in entries if e["event"] == "ended"][0] == []
+    assert next(e["left_behind"] for e in entries if e["event"] == "ended") == []
     run(crawler(tmp_path, before), "request:2 KILL scope=pid", tmp_path=tmp_path)
     entries = read(tmp_path / "trial" / "history.jsonl")
     assert [e["targets"] for e in entries if e["event"] == "struck"] == [1]
-    assert [e["left_behind"] for e in entries if e["event"] == "ended"][0] == ["sleep 600"]
+    assert next(e["left_behind"] for e in entries if e["event"] == "ended") == ["sleep 600"]
     assert killed.course.faults[0].scope == "tree"
 
 
@@ -207,16 +202,20 @@ def test_subject_gets_sigint_at_its_default_though_the_harness_was_started_with_
 
 def test_nothing_outlives_a_killed_harness(isolated: str, tmp_path: Path) -> None:
     crawler(tmp_path, before="subprocess.Popen(['setsid', 'sleep', '600'])\nopen('up', 'w').close()\ntime.sleep(600)")
-    script = (
-        "from pathlib import Path; from subjects import crawler, SMALL; from killtest import trial; import sys\n"
-        "from killtest.campaign import Planned; from killtest.schedule import Schedule; import msgspec\n"
-        "from subjects import Subject, StoreNeeds\n"
-        f"who = Subject('tiny', ('{{python}}', 'crawl.py'), StoreNeeds('jsonl', 'o', key='sku'), folder={str(tmp_path)!r})\n"
-        f"trial.run(Planned(who, Schedule('s')), SMALL, Path({str(tmp_path / 'trial')!r}))\n"
-    )
+    script = f"""
+        import sys
+        from pathlib import Path
+        from subjects import SMALL, StoreNeeds, Subject
+        from killtest import trial
+        from killtest.campaign import Planned
+        from killtest.schedule import Schedule
+        needs = StoreNeeds("jsonl", "out.jsonl", key="sku")
+        who = Subject("tiny", ("{{python}}", "crawl.py"), needs, folder={str(tmp_path)!r})
+        trial.run(Planned(who, Schedule("s")), SMALL, Path({str(tmp_path / "trial")!r}))
+        """
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
     before = time.time()
-    harness = subprocess.Popen([sys.executable, "-c", script], env=env)
+    harness = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], env=env)
     up = tmp_path / "trial" / "store" / "up"
     _wait_until(up.exists)
     below = psutil.Process(harness.pid).children(recursive=True)
@@ -239,26 +238,22 @@ def _wait_until(holds: object, deadline_s: float = 20.0) -> None:
 
 def test_setup_runs_once_and_its_failure_is_ours_to_say(tmp_path: Path) -> None:
     who = crawler(tmp_path)
-    fields = {f: getattr(who, f) for f in who.__struct_fields__}
-    sound = Subject(**fields | {"setup": (("sh", "-c", "echo set-up >> setup.txt"),)})
+    sound = replace(who, setup=(("sh", "-c", "echo set-up >> setup.txt"),))
     run(sound, "request:2 KILL", tmp_path=tmp_path)
     assert (tmp_path / "trial" / "store" / "setup.txt").read_text() == "set-up\n"
     with pytest.raises(HarnessFailure, match="setup 'false' of tiny: 1"):
-        run(Subject(**fields | {"setup": (("false",),)}), tmp_path=tmp_path)
+        run(replace(who, setup=(("false",),)), tmp_path=tmp_path)
 
 
 def test_program_that_is_no_program_is_a_usage_error(tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_bytes(b"\x00\x01no program")
     broken.chmod(0o755)
-    who = crawler(tmp_path)
-    fields = {f: getattr(who, f) for f in who.__struct_fields__} | {"command": ("./broken",)}
     with pytest.raises(UsageError, match="can't execute"):
-        run(Subject(**fields), tmp_path=tmp_path)
+        run(replace(crawler(tmp_path), command=("./broken",)), tmp_path=tmp_path)
 
 
 def test_restart_command_is_used_from_the_second_start(tmp_path: Path) -> None:
-    who = crawler(tmp_path, after="print(sys.argv[1:])")
-    fields = {f: getattr(who, f) for f in who.__struct_fields__} | {"restart": ("{python}", "crawl.py", "--resume")}
-    run(Subject(**fields), "request:2 KILL", tmp_path=tmp_path)
+    who = replace(crawler(tmp_path, after="print(sys.argv[1:])"), restart=("{python}", "crawl.py", "--resume"))
+    run(who, "request:2 KILL", tmp_path=tmp_path)
     assert (tmp_path / "trial" / "incarnation-1.stdout").read_text() == "['--resume']\n"

@@ -37,14 +37,16 @@ class World:
     clock_s: float = 100.0
     signals: list[tuple[int, str, str]] = field(default_factory=list)
     started: list[int] = field(default_factory=list)
-    snapshots: Callable[[int], Snapshot] = lambda number: Snapshot(number)
+    snapshots: Callable[[int], Snapshot] = Snapshot
     _queue: list[tuple[float, dict[str, Any]]] = field(default_factory=list)
+    _unheard: list[dict[str, Any]] = field(default_factory=list)
     _armed: Trigger | None = None
     _counts: dict[str | None, int] = field(default_factory=dict)
     _incarnation: int = -1
     _total: int = 0
     _left: tuple[str, ...] = ()
     frozen: bool = False
+    late_site: bool = False  # what the site says of incarnation 0 is heard after its exit
 
     @property
     def launcher(self) -> "World":
@@ -53,6 +55,10 @@ class World:
     @property
     def site(self) -> "World":
         return self
+
+    @property
+    def _is_late(self) -> bool:
+        return self.late_site and self._incarnation == 0
 
     def now(self) -> float:
         return self.clock_s
@@ -64,12 +70,16 @@ class World:
         return self.snapshots(incarnation)
 
     def next_event(self, until_s: float) -> dict[str, Any] | None:
+        if self._unheard and not self._queue:
+            return self._unheard.pop(0)
         self._queue.sort(key=lambda one: one[0])
         while self._queue and self._queue[0][0] <= until_s:
             at_s, event = self._queue.pop(0)
             self.clock_s = max(self.clock_s, at_s)
             shown = self._happen(event)
-            if shown is not None:
+            if shown is not None and self._is_late and shown["event"] != "exit":
+                self._unheard.append(shown)
+            elif shown is not None:
                 return shown
         self.clock_s = max(self.clock_s, until_s)
         return None

@@ -12,8 +12,10 @@ from killtest.manifest import Limits
 from killtest.snapshot import Snapshot
 from simulation import Script, World
 
+DEFAULTS = Limits()
 
-def conduct(world: World, *faults: str, tmp_path: Path, limits: Limits = Limits(), again: int = 0) -> Course:
+
+def conduct(world: World, *faults: str, tmp_path: Path, limits: Limits = DEFAULTS, again: int = 0) -> Course:
     history = History(tmp_path / "history.jsonl", clock=world.now)
     try:
         course = Conductor([parse(text) for text in faults], limits, world, history, again).run()
@@ -137,6 +139,22 @@ def test_site_that_dies_is_our_failure(tmp_path: Path) -> None:
     world.start = lambda order: world._queue.append((100.0, {"event": "site_exit", "code": 1})) or 100.0  # type: ignore[method-assign, func-returns-value]
     with pytest.raises(HarnessFailure, match="the site ended with 1 in incarnation 0"):
         conduct(world, tmp_path=tmp_path)
+
+
+def test_first_request_that_is_heard_of_after_the_exit_still_counts(tmp_path: Path) -> None:
+    world = World([Script(pages=1, every_s=0.0, code=1)])
+    world.late_site = True
+    course = conduct(world, tmp_path=tmp_path, limits=Limits(restarts=0))
+    assert course.incarnations[0].first_request_s is not None
+    assert course.ending == "crash_loop"
+
+
+def test_trigger_that_comes_due_after_the_exit_is_let_go(tmp_path: Path) -> None:
+    world = World([Script(pages=3, every_s=0.0, code=1), Script(pages=9)])
+    world.late_site = True
+    course = conduct(world, "request:3 KILL", tmp_path=tmp_path)
+    assert world.signals == [(1, "KILL", "tree")]
+    assert [fault.status for fault in course.faults] == ["struck"]
 
 
 def test_history_tells_due_struck_and_what_was_in_flight(tmp_path: Path) -> None:

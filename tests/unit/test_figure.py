@@ -129,3 +129,11 @@ def overlaps(drawing: Figure) -> list[tuple[str, str]]:
         for other, other_box in boxes[i + 1 :]
         if box.overlaps(other_box)
     ]
+
+
+def test_every_mark_of_every_panel_lies_inside_the_shared_axis() -> None:
+    lines = [trial("naive", 1, "a"), failed("naive", 1, "b", data={"rows": 5000}, schedule={"name": "b-1"})]
+    panels = comparison_figure(lines).axes
+    marks = [x for axes in panels for dots in axes.collections for x, _ in dots.get_offsets()]
+    assert max(marks) == 5000
+    assert all(axes.get_xlim()[1] > 5000 for axes in panels[::2])

@@ -1,6 +1,5 @@
 """Manifests, campaigns and command lines: what is read, and what is refused with which words."""
 
-import os
 from pathlib import Path
 
 import msgspec
@@ -113,7 +112,7 @@ def test_missing_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.
 
 def test_command_line_makes_a_subject() -> None:
     who = subject.from_command(["node", "crawl.js", "{site_url}"], "jsonl:out.jsonl", "sku", None)
-    assert (who.name, who.store.path, who.folder, who.source) == ("crawl", "out.jsonl", os.getcwd(), None)
+    assert (who.name, who.store.path, who.folder, who.source) == ("crawl", "out.jsonl", str(Path.cwd()), None)
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_lines_around_a_broken_one_count(tmp_path: Path) -> None:
 
 def test_files_of_a_pattern_are_read_together_and_named(tmp_path: Path) -> None:
     for name in ("b", "a"):
-        (tmp_path / f"{name}.jsonl").write_text('{"sku":"%s"}\nbroken\n' % name)
+        (tmp_path / f"{name}.jsonl").write_text(f'{{"sku":"{name}"}}\nbroken\n')
     rows = read(JSONL, tmp_path, tmp_path)
     assert rows is not None
     assert [one.key for one in rows.rows] == ["a", "b"]

@@ -54,7 +54,7 @@ def test_every_table_is_in_the_page_and_a_csv_and_every_link_leads_to_a_file(tmp
     }  # fmt: skip
     assert text.count("\n## ") == len(names) + 1
     links = re.findall(r"\]\(([^)]+)\)", text)
-    assert len(links) >= 8
+    assert len(links) >= 6
     assert all((tmp_path / link).exists() for link in links)
     assert len((tmp_path / "summary.csv").read_text().splitlines()) == 1 + len(LINES)
 

@@ -28,8 +28,8 @@ from killtest.trial_line import Line
 def command(name: str, results: Path, lang: str, fresh: bool, as_json: bool) -> int:
     """Run every trial of CAMPAIGN: article, comparison, mixed, quick, or the path of a campaign file.
 
-    Killed or interrupted, the same command goes on where it was. Ends with 0 once the campaign is complete, whatever the
-    verdicts: known bad examples are part of a comparison.
+    Killed or interrupted, the same command goes on where it was. Ends with 0 once the campaign is
+    complete, whatever the verdicts: known bad examples are part of a comparison.
     """
     path = campaign.find(name)
     spec = campaign.load(path)
@@ -41,7 +41,7 @@ def command(name: str, results: Path, lang: str, fresh: bool, as_json: bool) -> 
         move_aside(results / spec.name)
     folder = CampaignFolder(results / spec.name)
     try:
-        folder.settle(path.read_text("utf-8"), spec, sys.argv)
+        folder.settle(path.read_text("utf-8"), spec, ["killtest", *sys.argv[1:]])
         with progress_for(Console(stderr=True)) as watcher:
             lines = campaign_run.run(spec, subjects, folder, watcher)
         _report(spec, lines, folder.path, lang, as_json)

@@ -57,7 +57,7 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     campaign.site_of(SiteNeeds(), site, "--site")
     folder = CampaignFolder(options["results"] / spec.name)
     try:
-        folder.settle(_text_of(spec), spec, sys.argv)
+        folder.settle(_text_of(spec), spec, ["killtest", *sys.argv[1:]])
         story = Story(quiet=options["as_json"])
         lines = campaign_run.run(spec, {who.name: who}, folder, story)
     finally:

@@ -148,6 +148,8 @@ def comparison_figure(lines: Sequence[Line], plan: Plan | None = None) -> Figure
         _draw_strip(right, members, "requests", "minimum")
         left.set_title(f"schedules “{group}”", loc="left")
         right.tick_params(labelleft=False)
+    for axes in panels[-1]:
+        axes.set_xlim(left=0)  # last: a limit that is set stops the shared axis from growing with its panels
     panels[-1][0].set_xlabel("rows in the store at the end of a trial")
     panels[-1][1].set_xlabel("page requests of a trial")
     _legend_of_outcomes(drawing)
@@ -170,7 +172,6 @@ def _draw_strip(axes: Axes, members: Sequence[Sample], value: str, ideal: str) -
         _note_at_right(axes, place, _undrawn(sample, len(drawn)))
     axes.set_yticks(range(len(members)), [sample.label for sample in members])
     axes.set_ylim(len(members) - 0.5, -0.5)
-    axes.set_xlim(left=0)
     axes.xaxis.set_major_formatter("{x:,.0f}")
     axes.grid(axis="y", color="0.9")
     axes.set_axisbelow(True)

@@ -19,6 +19,6 @@ def read(needs: StoreNeeds, folder: Path, scratch: Path) -> Rows | None:
     try:
         if needs.reader == "sqlite":
             return sqlite.read(folder / needs.path, needs.query or "", scratch)
-        return jsonl.read(folder, needs.path, needs.key or "", scratch)
+        return jsonl.read(folder, needs.path, needs.key or "")
     except OSError as error:
         raise StoreError(f"store {needs.path}: {error}") from error

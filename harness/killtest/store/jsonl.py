@@ -7,11 +7,11 @@ import msgspec
 from killtest.store.rows import Row, Rows, row_of
 
 
-def read(folder: Path, pattern: str, key: str, scratch: Path) -> Rows | None:
+def read(folder: Path, pattern: str, key: str) -> Rows | None:
     """The rows of all files below `folder` that match `pattern`; None while there is none.
 
-    A file is read in one go, which copies it: JSON Lines have no companions and nothing is opened for
-    writing, so `scratch` stays empty. A line that is no object is damage, and the lines around it still count.
+    A file is read in one go, which copies it: JSON Lines have no companions. A line that is no object is
+    damage, and the lines around it still count.
     """
     files = sorted(path for path in folder.glob(pattern) if path.is_file())
     if not files:

@@ -1,0 +1,71 @@
+"""The documents say what the program does."""
+
+import re
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+from killtest import campaign, manifest, subject
+from killtest.cli import reference
+from killtest.cli.group import group
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def commands(page: Path) -> list[list[str]]:
+    """The `killtest …` commands of a page, indented, in fences or in backquotes."""
+    text = page.read_text("utf-8")
+    fenced = "\n".join(re.findall(r"^```[a-z]*\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+    found = re.findall(r"^(?:\$ )?(killtest [a-z].*?)$", fenced, re.MULTILINE)
+    found += re.findall(r"^    (?:\$ )?(killtest [a-z].*?)$", text, re.MULTILINE)
+    found += re.findall(r"`(killtest [a-z][^`]*)`", text)
+    return [shlex.split(line.replace("…", ""), comments=True) for line in found]
+
+
+def test_cli_reference_is_what_the_commands_say() -> None:
+    assert (ROOT / "docs" / "cli.md").read_text("utf-8") == reference.text(), "run `make docs`"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_on_a_page_exists_with_its_options(page: Path) -> None:
+    for words in commands(page):
+        context = click.Context(group)
+        command = group.get_command(context, words[1])
+        assert command is not None, f"{page.name}: {words}"
+        known = {name for option in command.params for name in option.opts} | {"--help"}
+        own = words[2 : words.index("--")] if "--" in words else words[2:]
+        assert {word for word in own if word.startswith("--")} <= known, f"{page.name}: {words}"
+
+
+def test_the_manifest_page_shows_a_manifest_that_is_read(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "manifest.md").read_text("utf-8")
+    shown = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert shown is not None
+    (tmp_path / "subject.toml").write_text(shown[1], "utf-8")
+    who = manifest.load(tmp_path / "subject.toml", "short_lease")
+    assert who.env == {"LEASE_SECONDS": "0.5"}
+    fields = set(manifest.Subject.__struct_fields__) - {"variant", "folder", "source", "done"}
+    assert {field for field in fields if not re.search(rf"^\[?{field}\b", shown[1], re.MULTILINE)} == set()
+
+
+def test_the_campaign_page_shows_a_campaign_that_is_read(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "campaigns.md").read_text("utf-8")
+    shown = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert shown is not None
+    (tmp_path / "c.toml").write_text(shown[1], "utf-8")
+    assert len(campaign.schedules_of(campaign.load(tmp_path / "c.toml"))) == 6
+
+
+def test_links_lead_to_files() -> None:
+    for page in PAGES:
+        for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
+            assert target.startswith("http") or (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_reference_subject_has_a_title_and_says_what_to_expect() -> None:
+    for name in subject.names():
+        who = subject.find(name)
+        assert who.title
+        assert who.expect in ("PASS", "FAIL")

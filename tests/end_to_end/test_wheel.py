@@ -1,0 +1,52 @@
+"""The built wheel works without a checkout; an editable install takes its data from the checkout."""
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from killtest import subject
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout, built and unpacked."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    done = subprocess.run(build, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = folder.glob("killtest-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def test_wheel_holds_the_packages_and_the_data_and_nothing_else(unpacked: Path) -> None:
+    tops = {path.name.partition("-")[0] for path in unpacked.iterdir()}
+    assert tops == {"killtest", "killtest_testsite"}
+    data = unpacked / "killtest" / "data"
+    assert {path.name for path in data.iterdir()} == {"campaigns", "crawlers"}
+    assert not list(unpacked.rglob("__pycache__"))
+
+
+def test_wheel_runs_a_reference_crawler_without_the_checkout(unpacked: Path, tmp_path: Path) -> None:
+    script = (
+        "import killtest, killtest_testsite, sys\n"
+        f"assert killtest.__file__.startswith({str(unpacked)!r}), killtest.__file__\n"
+        "from killtest.cli import main\nmain()\n"
+    )
+    words = ["run", "naive", "--site", "products=6", "--site", "list_pages=2", "--fault", "request:3 KILL"]
+    env = os.environ | {"PYTHONPATH": str(unpacked)}
+    command = [sys.executable, "-c", script, *words]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert done.stdout.startswith("FAIL  naive  6 of 6 products in 7 rows"), done.stdout
+
+
+def test_checkout_comes_before_the_copy_that_an_editable_install_made() -> None:
+    assert subject.data_folder("crawlers") == ROOT / "crawlers"
+    assert subject.data_folder("campaigns") == ROOT / "campaigns"
