@@ -3,6 +3,7 @@
 import os
 import selectors
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -33,20 +34,20 @@ class RealStage:
         self._scratch = folder / "tmp"
         self.store.mkdir(parents=True)
         self._scratch.mkdir()
-        self.launcher = WardenLauncher(inherit)
-        try:
-            self._open_site(needs)
+        with ExitStack() as opened:
+            self.launcher = WardenLauncher(inherit)
+            opened.callback(self.launcher.close)
+            self._open_site(needs, opened)
             self._set_up()
-        except BaseException:
-            self.launcher.close()
-            raise
+            self._opened = opened.pop_all()
 
-    def _open_site(self, needs: SiteNeeds) -> None:
+    def _open_site(self, needs: SiteNeeds, opened: ExitStack) -> None:
         log = self.folder / "site.jsonl"
         words = site.arguments(needs, self.subject.limits.hold_s, log)
         self.url = self.launcher.start_site(words, self.folder / "site.stderr")
         self.site = site.SiteHandle(self.launcher.private / "site.sock")
-        self._selector = selectors.DefaultSelector()
+        opened.callback(self.site.close)
+        self._selector = opened.enter_context(selectors.DefaultSelector())
         for channel in (self.launcher.channel, self.site.channel):
             self._selector.register(channel, selectors.EVENT_READ)
 
@@ -113,9 +114,7 @@ class RealStage:
 
     def close(self) -> None:
         """End every process of the trial."""
-        self.site.close()
-        self.launcher.close()
-        self._selector.close()
+        self._opened.close()
 
     def _argv(self, command: tuple[str, ...], incarnation: int) -> tuple[str, ...]:
         return tuple(subject.command_line(command, self.subject.folder, self._values(incarnation)))
