@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed test lint types check docs bench harness-kills lock clean
+.PHONY: help killtest mixed reference test lint types check docs bench harness-kills lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,6 +19,11 @@ killtest: $(VENV)/.run ## kill real crawlers, print the tables, write results/ (
 
 mixed: $(VENV)/.run ## a campaign of clean stops followed by kills
 	$(BIN)/killtest bench mixed
+
+reference: $(VENV)/.run ## run the committed campaigns anew into results/reference/ (about ten minutes)
+	rm -rf results/reference
+	@for campaign in article comparison mixed; do \
+	  $(BIN)/killtest bench $$campaign --results results/reference || exit $$?; done
 
 test: $(VENV)/.dev ## the test suite, Scrapy included
 	$(BIN)/python -m pytest

@@ -62,6 +62,14 @@ def test_plain_text_is_not_folded_at_the_width_of_the_console() -> None:
     assert f"{'h' * 100}  n" in out.getvalue()
 
 
+def test_no_word_is_cut_on_a_narrow_terminal() -> None:
+    out = io.StringIO()
+    narrow = Table("t", "T", "C", ("schedules of the group", "n"), (("request-KILL-of-a-long-name", 1),))
+    print_table(narrow, Console(file=out, force_terminal=True, width=20))
+    assert "request-KILL-of-a-long-name" in out.getvalue()
+    assert "schedules" in out.getvalue()
+
+
 def test_an_empty_table_says_so() -> None:
     table = Table("t", "T", "C", ("h",), (), empty="no trials finished yet")
     assert "no trials finished yet" in markdown(table)

@@ -117,19 +117,31 @@ def _is_number(cell: Cell) -> bool:
     return not isinstance(cell, str) or cell.replace(",", "").replace(".", "").isdigit()
 
 
+def _longest_word(table: Table, column: int) -> int:
+    """Terminal columns that the longest word in a column of the table takes, its heading included."""
+    cells = [table.headings[column], *(cell_text(row[column]) for row in table.rows)]
+    return max(_width(word) for text in cells for word in [*text.split(), ""])
+
+
 def print_table(table: Table, console: Console) -> None:
     """Write the table to a console: drawn and folded on a terminal, plain text of full width elsewhere."""
     if not console.is_terminal or not table.rows:
         console.print(plain_text(table), markup=False, highlight=False, soft_wrap=True)
         return
+    from rich.box import SIMPLE_HEAD
     from rich.markup import escape
     from rich.table import Table as RichTable
 
-    drawn = RichTable(
-        title=escape(table.title), caption=escape(table.caption), title_justify="left", caption_justify="left"
-    )
-    for heading, right in zip(table.headings, _right_aligned(table), strict=True):
-        drawn.add_column(escape(heading), justify="right" if right else "left", overflow="fold")
+    drawn = RichTable(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    least = [_longest_word(table, column) for column in range(len(table.headings))]
+    for heading, right, width in zip(table.headings, _right_aligned(table), least, strict=True):
+        drawn.add_column(escape(heading), justify="right" if right else "left", min_width=width)
     for row in table.rows:
         drawn.add_row(*(escape(cell_text(cell)) for cell in row))
+    console.print(f"\n[bold]{escape(table.title)}[/bold]")
+    # No word is cut: on a terminal narrower than the longest words of a line, the terminal wraps it.
+    terminal_width, needed = console.width, sum(least) + len(least) + 2
+    console.width = max(terminal_width, needed)
     console.print(drawn)
+    console.width = terminal_width
+    console.print(escape(table.caption), style="italic", highlight=False)

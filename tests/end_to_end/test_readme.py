@@ -1,0 +1,61 @@
+"""README's own example and tables: what it prints is what comes out."""
+
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from killtest import ledger
+from killtest.campaign import names_by_group
+from killtest.campaign_folder import stored_spec
+from killtest.report.article import article_tables
+from killtest.report.comparison import comparison_tables
+from killtest.report.table import Table, markdown
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text("utf-8")
+REMEMBER = """    with db:  # remember where to go on
+        db.execute("INSERT INTO progress VALUES (?)", [page])
+"""
+
+
+def example() -> str:
+    found = re.search(r"```python\n(# mine\.py\n.*?)```", README, re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def headline_of(program: str, folder: Path) -> str:
+    """The first line that README's command prints for that program."""
+    (folder / "mine.py").write_text(program, "utf-8")
+    command = re.search(r"```sh\n(killtest run .*?)\n```", README)
+    assert command is not None
+    words = [sys.executable, "-m", *shlex.split(command[1])]
+    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.stdout, done.stderr
+    return done.stdout.splitlines()[0]
+
+
+def test_the_example_fails_as_printed(tmp_path: Path) -> None:
+    assert headline_of(example(), tmp_path) in README.splitlines()
+
+
+def test_the_mended_example_passes_as_printed(tmp_path: Path) -> None:
+    assert REMEMBER in example()
+    assert headline_of(example().replace(REMEMBER, "") + REMEMBER, tmp_path) in README.splitlines()
+
+
+def tables_of(campaign: str) -> list[Table]:
+    folder = ROOT / "results" / "reference" / campaign
+    lines, plan = ledger.read(folder / "trials.jsonl"), names_by_group(stored_spec(folder))
+    own = article_tables(lines, plan=plan) if campaign == "article" else []
+    return [*own, *comparison_tables(lines, plan=plan)]
+
+
+@pytest.mark.parametrize(("campaign", "name"), [("article", "article"), ("comparison", "findings")])
+def test_tables_are_those_of_the_reference_results(campaign: str, name: str) -> None:
+    table = next(table for table in tables_of(campaign) if table.name.partition("-")[0] == name)
+    rows = [line for line in markdown(table).splitlines() if line.startswith("|")]
+    assert "\n".join(rows) in README
