@@ -1,5 +1,7 @@
 """A campaign: subjects × schedules on one site, from a TOML file (docs/campaigns.md)."""
 
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -9,7 +11,7 @@ from msgspec import Meta
 from killtest import toml_file
 from killtest.errors import UsageError
 from killtest.manifest import SiteNeeds, Subject
-from killtest.schedule import Rule, Schedule, draw
+from killtest.schedule import Name, Rule, Schedule, draw
 from killtest.subject import data_folder
 
 SCHEMA = 1
@@ -18,8 +20,8 @@ SCHEMA = 1
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A campaign file. `site` overrides what each manifest asks for; `keep` says whose evidence stays on disk."""
 
-    name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
-    subjects: tuple[str, ...]
+    name: Name
+    subjects: Annotated[tuple[str, ...], Meta(min_length=1)]
     schedules: tuple[Rule, ...] = ()
     title: str = ""
     seed: str = "1"
@@ -62,9 +64,11 @@ def load(path: Path) -> Spec:
     if table.get("schema", SCHEMA) != SCHEMA:
         raise UsageError(f"{path}: campaign of schema {table['schema']!r}, this killtest reads {SCHEMA}")
     spec = toml_file.convert(table, Spec, str(path))
-    groups = [rule.group for rule in spec.schedules]
-    if len(set(groups)) != len(groups):
-        raise UsageError(f"{path}: two [[schedules]] share a group; each needs its own")
+    names = [f"control-{i}" for i in range(1, spec.controls + 1)]
+    names += [schedule.name for schedule in schedules_of(spec)]
+    _refuse_repeats(names, f"{path}: two schedules are called")
+    _refuse_repeats([rule.group for rule in spec.schedules], f"{path}: two [[schedules]] share the group")
+    _refuse_repeats(spec.subjects, f"{path}: listed twice:")
     for rule in spec.schedules:
         strange = [name for name in rule.subjects if name not in spec.subjects]
         if strange:
@@ -73,6 +77,12 @@ def load(path: Path) -> Spec:
     for schedule in schedules_of(spec):
         schedule.parsed()
     return spec
+
+
+def _refuse_repeats(names: Sequence[str], complaint: str) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise UsageError(f"{complaint} {repeated[0]!r}; each needs a name of its own")
 
 
 def schedules_of(spec: Spec) -> list[Schedule]:
@@ -92,6 +102,7 @@ def plan(spec: Spec, subjects: dict[str, Subject]) -> list[Planned]:
         for schedule in draw(rule, spec.seed):
             wanted = rule.subjects or spec.subjects
             trials += [Planned(subjects[name], schedule) for name in spec.subjects if name in wanted]
+    _refuse_repeats([planned.id for planned in trials], f"{spec.name}: two trials would be called")
     return trials
 
 

@@ -28,8 +28,11 @@ class CampaignFolder:
     def __init__(self, path: Path) -> None:
         """Take the folder, creating it; UsageError while another harness works in it."""
         self.path = path
-        path.mkdir(parents=True, exist_ok=True)
-        self.lock = _lock(path)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            self.lock = _lock(path)
+        except OSError as error:
+            raise UsageError(f"{path}: {error.strerror or error}; give another --results") from None
         self.ledger = Ledger(path / "trials.jsonl")
 
     def settle(self, text: str, spec: Spec, argv: list[str]) -> None:
@@ -50,7 +53,7 @@ class CampaignFolder:
 
     def sweep(self, keep: set[str]) -> None:
         """Remove the folders of trials that were not finished: they are run again from the start."""
-        for folder in (self.path / "trials").glob("*"):
+        for folder in (self.path / "trials").glob("*/"):
             if folder.name not in keep:
                 shutil.rmtree(folder)
 
@@ -72,10 +75,15 @@ def stored_spec(folder: Path) -> Spec:
 
 
 def move_aside(folder: Path) -> None:
-    """Rename the folder of an older run, if there is one, to the first free NAME.old-N; nothing is deleted."""
+    """Rename the folder of an older run, if there is one, to the first free NAME.old-N; nothing is deleted.
+
+    UsageError while a harness works in it.
+    """
     if folder.exists():
+        held = _lock(folder)
         numbers = (folder.with_name(f"{folder.name}.old-{number}") for number in itertools.count(1))
         folder.rename(next(path for path in numbers if not path.exists()))
+        os.close(held)
 
 
 def write_whole(path: Path, data: bytes) -> None:

@@ -59,6 +59,8 @@ def _run_one(planned: Planned, spec: Spec, folder: CampaignFolder, watcher: Watc
         lambda found: verdict.judge(found, control),
         place,
     )
+    if planned.is_control and found is not None:
+        check_store(planned, found, place)
     line = to_line(planned, spec.name, answer, found)
     line["machine"] = msgspec.to_builtins(weather)
     line["evidence"] = f"trials/{planned.id}" if _is_kept(spec, line) else None
@@ -67,6 +69,21 @@ def _run_one(planned: Planned, spec: Spec, folder: CampaignFolder, watcher: Watc
     if not _is_kept(spec, line):
         shutil.rmtree(place)
     return line
+
+
+def check_store(planned: Planned, found: Evidence, place: Path) -> None:
+    """UsageError when an undisturbed crawl ended well and the manifest's store is not there, or can't be asked."""
+    if found.course.ending not in ("finished", "unreadable_store"):
+        return
+    first, needs, who = found.course.snapshots[0], planned.subject.store, planned.subject.name
+    if first.is_mistake:
+        raise UsageError(f"{who}: {first.error}; see the store in {place / 'store'}")
+    if not first.exists:
+        there = sorted(str(path.relative_to(place)) for path in (place / "store").rglob("*") if path.is_file())
+        raise UsageError(
+            f"{who}: its store {needs.reader}:{needs.path} never appeared, but it ended with 0. In {place} there is: "
+            f"{', '.join(there[:10]) or 'no file'}. Is the path of the store right, and the table of the query?"
+        )
 
 
 def attempt(

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from killtest.errors import HarnessFailure
+from killtest.errors import HarnessFailure, Refused
 
 Message = dict[str, Any]
 _SEND_DEADLINE_S = 10.0
@@ -42,7 +42,7 @@ class Channel:
             self._receive(ends_s, waiting_for=f"its answer to {do!r}")
         reply = self._replies.pop(self._last_id)
         if not reply.get("ok"):
-            raise HarnessFailure(f"the {self.peer} refused {do!r}: {reply.get('error', reply)}")
+            raise Refused(f"the {self.peer} refused {do!r}: {reply.get('error', reply)}")
         return reply
 
     def send(self, message: Message) -> None:

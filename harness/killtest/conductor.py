@@ -4,27 +4,27 @@ The conductor decides and waits; whoever starts processes, serves pages and read
 `Stage`, so that the tests can put a simulation with a clock of its own there.
 """
 
-from collections import deque
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import msgspec
-
 from killtest.errors import HarnessFailure
-from killtest.evidence import Course, Ending, FaultRecord, Incarnation, Window
+from killtest.evidence import Course, Ending, Incarnation
 from killtest.fault import Fault
 from killtest.history import History
-from killtest.launcher import Launcher, Order, Strike
+from killtest.launcher import Launcher, Order
 from killtest.life import Life
 from killtest.manifest import Limits
-from killtest.site import OpenRequest, Site, open_requests
+from killtest.site import Site, open_requests
 from killtest.snapshot import Snapshot
+from killtest.striker import Striker
 
 Event = dict[str, Any]
 # Below this share of one CPU a process counts as idle: a true hang used 0.00 CPU s in 5 s, an event
 # loop's housekeeping well under 1 %.
 _IDLE_CPU_SHARE = 0.02
 _IDLE_LOOKS = 5
+# Helpers of a runtime (multiprocessing's resource tracker) end some 50 ms behind their main process.
+_SETTLE_S = 1.0
 
 
 class Stage(Protocol):
@@ -56,13 +56,12 @@ class Conductor:
 
     def __init__(self, faults: Sequence[Fault], limits: Limits, stage: Stage, history: History, again: int = 0) -> None:
         """Conduct `faults` in order on `stage`; after a control's end, start the subject `again` times more."""
-        self._pending = deque(faults)
         self._limits = limits
         self._stage = stage
         self._history = history
         self._again = again
         self._began_s = stage.now()
-        self._records: list[FaultRecord] = []
+        self._striker = Striker(faults, limits, stage, history)
         self._incarnations: list[Incarnation] = []
         self._snapshots: list[Snapshot] = []
         self._self_deaths = 0
@@ -71,37 +70,40 @@ class Conductor:
 
     def run(self) -> Course:
         """The whole trial. HarnessFailure when a part of killtest failed, which makes the trial UNKNOWN."""
-        self._history.note("trial_started", self._began_s, faults=[fault.text for fault in self._pending])
+        self._history.note("trial_started", self._began_s, faults=self._striker.planned())
         ending = None
         while ending is None:
             ending = self._incarnation()
-        self._drop_unreached()
+        self._striker.drop_unreached()
         for _ in range(self._again if ending == "finished" else 0):
             self._incarnation(is_again=True)
-        census = self._stage.launcher.census()
+        census = self._stage.launcher.census(_SETTLE_S)
         self._stage.launcher.end_subject()
         self._history.note("trial_ended", ending=ending, orphans=len(census.orphans), zombies=len(census.zombies))
-        if self._snapshots[-1].error is not None and ending == "finished":
+        proper = [
+            snapshot for snapshot, one in zip(self._snapshots, self._incarnations, strict=True) if not one.is_again
+        ]
+        if proper[-1].error is not None and ending == "finished":
             ending = "unreadable_store"
         return Course(
             ending,
             tuple(self._incarnations),
-            tuple(self._records),
+            tuple(self._striker.records),
             tuple(self._snapshots),
             census.orphans,
             census.zombies,
             self._self_deaths,
+            self._began_s,
         )
-
-    # One incarnation
 
     def _incarnation(self, is_again: bool = False) -> Ending | None:
         number = len(self._incarnations)
         self._stage.site.begin(number)
-        started_s = self._stage.launcher.start(self._stage.order(number))
-        self._life = Life(number, started_s)
-        self._history.note("started", started_s, incarnation=number, again=is_again)
-        self._arm()
+        self._life = Life(number, self._stage.now())
+        # Armed before the start: a fast subject's first request comes within a millisecond.
+        self._striker.arm(self._life)
+        self._life.begin(self._stage.launcher.start(self._stage.order(number)))
+        self._history.note("started", self._life.started_s, incarnation=number, again=is_again)
         while self._life.exit is None:
             event = self._stage.next_event(self._next_moment())
             if event is not None:
@@ -120,16 +122,18 @@ class Conductor:
             case "first_request" if event["incarnation"] == life.number:
                 life.first_request_s = event["t_s"]
                 self._history.note("first_request", event["t_s"], incarnation=life.number)
-            case "due":
+            case "due" if event["incarnation"] == life.number and life.is_armed:
                 self._history.note("due", event["t_s"], incarnation=life.number, path=event["path"], n=event["n"])
-                self._strike(event["t_s"], open_requests(event["open"]))
+                self._striker.strike(life, event["t_s"], open_requests(event["open"]))
+            case "due":
+                self._let_go(event)
             case "gone" | "hold_expired":
                 self._history.note(event["event"], event["t_s"], **_rest(event))
 
     def _next_moment(self) -> float:
         life, limits = self._life, self._limits
         moments = [self._began_s + limits.total_s, life.looked_s + limits.idle_s / _IDLE_LOOKS]
-        timer_s = self._timer_s()
+        timer_s = self._striker.timer_s(life)
         if timer_s is not None:
             moments.append(timer_s)
         if life.next_step_s is not None:
@@ -139,15 +143,13 @@ class Conductor:
     def _keep_time(self) -> None:
         """Do what has become due by the clock."""
         life, now_s = self._life, self._stage.now()
-        timer_s = self._timer_s()
+        timer_s = self._striker.timer_s(life)
         if life.exit is not None:
             return
         if life.next_step_s is not None and now_s >= life.next_step_s:
-            self._next_step()
+            self._striker.next_step(life)
         elif timer_s is not None and now_s >= timer_s:
-            in_flight = self._stage.site.freeze()
-            self._history.note("due", timer_s, incarnation=life.number, planned=self._pending[0].text)
-            self._strike(timer_s, in_flight)
+            self._striker.strike_by_the_clock(life, timer_s)
         elif now_s >= self._began_s + self._limits.total_s:
             self._give_up("out_of_time")
         elif now_s >= life.looked_s + self._limits.idle_s / _IDLE_LOOKS:
@@ -158,8 +160,11 @@ class Conductor:
         life.looked_s = now_s
         cpu_s, alive = self._stage.launcher.usage()
         requests = sum(self._stage.site.requests())
-        is_busy = cpu_s - life.cpu_s > _IDLE_CPU_SHARE * (now_s - life.active_s)
-        if requests != life.requests or (is_busy and cpu_s > life.cpu_s):
+        # Down as well as up: the CPU seconds of a process that has ended may leave the sum with it.
+        is_busy = abs(cpu_s - life.cpu_s) > _IDLE_CPU_SHARE * (now_s - life.active_s)
+        # An open request is the site's to answer: a page slower than `idle_s` is no hang of the subject.
+        waits_for_us = bool(self._stage.site.open())
+        if requests != life.requests or waits_for_us or is_busy:
             life.requests, life.cpu_s, life.active_s = requests, cpu_s, now_s
         elif now_s - life.active_s >= self._limits.idle_s and life.struck is None:
             self._history.note("idle", incarnation=life.number, for_s=now_s - life.active_s, processes=alive)
@@ -180,106 +185,10 @@ class Conductor:
             if event["event"] == "exit":
                 self._hear(event)
 
-    # Faults
-
-    def _arm(self) -> None:
-        """Make the next fault ready, if it belongs to this incarnation."""
-        number = self._life.number
-        while self._pending and _is_past(self._pending[0], number):
-            self._records.append(FaultRecord(self._pending.popleft().text, "not_reached"))
-        if not self._pending or self._pending[0].incarnation not in (None, number):
-            return
-        self._life.is_armed = True
-        trigger = self._pending[0].trigger
-        if not trigger.is_timed:
-            self._stage.site.arm(trigger)
-
-    def _timer_s(self) -> float | None:
-        """When the armed timer is due; None while nothing timed is armed or its clock has not begun."""
-        life = self._life
-        if not life.is_armed or life.struck is not None or not self._pending[0].trigger.is_timed:
-            return None
-        trigger = self._pending[0].trigger
-        start_s = life.started_s if trigger.kind == "after" else life.first_request_s
-        return None if start_s is None else start_s + trigger.offset_s
-
-    def _strike(self, due_s: float, in_flight: tuple[OpenRequest, ...]) -> None:
-        life, fault = self._life, self._pending[0]
-        strike = self._stage.launcher.strike(fault.steps[0].signal, fault.scope, self._limits.hold_s)
-        self._stage.site.release()
-        if not strike.targets:
-            # It had ended by itself before the signal: not struck, and the exit is on its way.
-            self._history.note("missed", strike.t_s, incarnation=life.number, planned=fault.text)
-            life.is_armed = False
-            return
-        self._pending.popleft()
-        life.struck = fault
-        self._records.append(self._record(fault, strike, due_s, in_flight))
-        self._note_strike(fault.steps[0].signal, strike, in_flight)
-        self._plan_step(1, strike.t_s)
-
-    def _record(self, fault: Fault, strike: Strike, due_s: float, in_flight: tuple[OpenRequest, ...]) -> FaultRecord:
-        life = self._life
-        first_s = life.first_request_s
-        window: Window = "start-up" if first_s is None else "waiting" if in_flight else "idle"
-        return FaultRecord(
-            planned=fault.text,
-            status="before_first_request" if first_s is None else "struck",
-            incarnation=life.number,
-            due_s=due_s - life.started_s,
-            struck_s=strike.t_s - life.started_s,
-            since_first_request_s=None if first_s is None else strike.t_s - first_s,
-            scope=fault.scope,
-            in_flight=tuple(request.path for request in in_flight),
-            window=window,
-            caught=strike.caught,
-            ignored=strike.ignored,
-        )
-
-    def _plan_step(self, index: int, after_s: float) -> None:
-        """When the next signal of the action follows, or, behind the last polite one, SIGKILL."""
-        life = self._life
-        assert life.struck is not None
-        steps = life.struck.steps
-        life.step = index
-        delay_s = steps[index].delay_s if index < len(steps) else self._limits.grace_s
-        life.next_step_s = after_s + delay_s
-
-    def _next_step(self) -> None:
-        life = self._life
-        assert life.struck is not None
-        if life.step < len(life.struck.steps):
-            signal, scope = life.struck.steps[life.step].signal, life.struck.scope
-        else:
-            signal, scope = "KILL", "tree"
-            self._records[-1] = msgspec.structs.replace(self._records[-1], status="escalated")
-        strike = self._stage.launcher.strike(signal, scope, self._limits.hold_s)
-        self._note_strike(signal, strike, ())
-        self._plan_step(life.step + 1, self._stage.now())
-
-    def _note_strike(self, signal: str, strike: Strike, in_flight: tuple[OpenRequest, ...]) -> None:
-        self._history.note(
-            "struck",
-            strike.t_s,
-            incarnation=self._life.number,
-            signal=signal,
-            targets=len(strike.targets),
-            caught=strike.caught,
-            ignored=strike.ignored,
-            settled=strike.settled,
-            settled_s=strike.settled_s,
-            in_flight=[request.path for request in in_flight],
-        )
-
-    def _drop_unreached(self) -> None:
-        self._records += [FaultRecord(fault.text, "not_reached") for fault in self._pending]
-        self._pending.clear()
-
-    # Between two incarnations
-
     def _settle(self, is_again: bool) -> None:
         """Draw the border: earlier connections are in and closed, the store is read, the books are up to date."""
         life, stage = self._life, self._stage
+        stage.site.disarm()
         passed = stage.site.fence()
         self._drain()
         left = stage.launcher.census().orphans
@@ -305,18 +214,20 @@ class Conductor:
 
     def _drain(self) -> None:
         """Take in what the site had still to say of this incarnation; a trigger that came due too late is let go."""
+        self._life.is_armed = False
         while (event := self._stage.next_event(self._stage.now())) is not None:
-            if event["event"] == "due":
-                self._stage.site.release()
-                self._history.note("missed", event["t_s"], incarnation=self._life.number, path=event["path"])
-            else:
-                self._hear(event)
+            self._hear(event)
+
+    def _let_go(self, event: Event) -> None:
+        """A trigger came due when its incarnation had ended: nobody is struck."""
+        self._stage.site.release()
+        self._history.note("missed", event["t_s"], incarnation=event["incarnation"], path=event["path"])
 
     def _decide(self) -> Ending | None:
         life = self._life
         if life.limit is not None:
             return life.limit
-        if life.struck is not None:
+        if life.was_ended_by_fault:
             return None
         if life.exit == 0:
             return "finished"
@@ -325,10 +236,6 @@ class Conductor:
         if self._self_deaths <= self._limits.restarts:
             return None
         return "refused_start" if self._silent_deaths >= self._self_deaths else "crash_loop"
-
-
-def _is_past(fault: Fault, number: int) -> bool:
-    return fault.incarnation is not None and fault.incarnation < number
 
 
 def _rest(event: Event) -> Event:

@@ -1,5 +1,6 @@
 """What a trial leaves for the judge: plain data, complete, and readable again from the trial's folder."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -19,8 +20,9 @@ Ending = Literal["finished", "crash_loop", "hung", "out_of_time", "refused_start
 class FaultRecord(msgspec.Struct, frozen=True):
     """What became of one planned fault: times in seconds from the start of its incarnation.
 
-    `window` is where it hit: before the first request, while the subject waited for the site, or while no
-    request was open. `caught` and `ignored` are what the main process did about that signal just before.
+    `t_s` is the CLOCK_MONOTONIC second of the strike; `window` is where it hit: before the first request, while the
+    subject waited for the site, or while no request was open. `caught` and `ignored` are what the main process
+    did about that signal just before.
     """
 
     planned: str
@@ -28,6 +30,7 @@ class FaultRecord(msgspec.Struct, frozen=True):
     incarnation: int | None = None
     due_s: float | None = None
     struck_s: float | None = None
+    t_s: float | None = None
     since_first_request_s: float | None = None
     scope: str | None = None
     in_flight: tuple[str, ...] = ()
@@ -62,6 +65,7 @@ class Course(msgspec.Struct, frozen=True):
     orphans: tuple[Face, ...] = ()
     zombies: tuple[Face, ...] = ()
     self_deaths: int = 0
+    began_s: float = 0.0
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -93,6 +97,26 @@ class Evidence(msgspec.Struct, frozen=True):
     is_control: bool = False
 
 
+def located(fault: FaultRecord, requests: Iterable[Request]) -> FaultRecord:
+    """The record with what the site's log says of its moment: requests open then, and whether it was the start-up.
+
+    The log is the better witness: between the trigger and the signal more requests may have arrived.
+    """
+    moment_s = fault.t_s
+    if moment_s is None:
+        return fault
+    arrived = [request for request in requests if request.arrived_s <= moment_s]
+    own = [request.arrived_s for request in arrived if request.incarnation == fault.incarnation]
+    open_then = [request.path for request in arrived if request.ended_s is None or request.ended_s > moment_s]
+    status: Status = fault.status
+    if status != "escalated":
+        status = "struck" if own else "before_first_request"
+    window: Window = "start-up" if not own else "waiting" if open_then else "idle"
+    since_s = moment_s - min(own) if own else None
+    changes = {"status": status, "window": window, "since_first_request_s": since_s, "in_flight": tuple(open_then)}
+    return msgspec.structs.replace(fault, **changes)
+
+
 def write_course(folder: Path, course: Course) -> None:
     """Store what is not yet on disk: course.json and snapshot.jsonl."""
     head = msgspec.structs.replace(course, snapshots=())
@@ -116,5 +140,6 @@ def read(folder: Path, is_control: bool, planned_faults: int) -> Evidence:
         requests = read_requests(folder / "site.jsonl")
     except (OSError, msgspec.DecodeError) as error:
         raise UsageError(f"{folder}: no complete evidence: {error}") from None
-    course = msgspec.structs.replace(course, snapshots=tuple(stored))
+    faults = tuple(located(fault, requests) for fault in course.faults)
+    course = msgspec.structs.replace(course, snapshots=tuple(stored), faults=faults)
     return Evidence(course, truth, requests, planned_faults, is_control)

@@ -84,6 +84,8 @@ def parse(text: str) -> Fault:
     pin, trigger = _parse_pin(words[0])
     steps = _parse_action(words[1], text)
     scope = _DEFAULT_SCOPE[steps[0].signal]
+    if len(words) > 3:
+        raise UsageError(f'fault "{text}": one scope at the most')
     for word in words[2:]:
         scope = _parse_scope(word, text)
     return Fault(_parse_trigger(trigger, text), steps, scope, pin)
@@ -121,6 +123,8 @@ def _parse_action(word: str, text: str) -> tuple[Step, ...]:
         name, at, delay = part.partition("@")
         if not at or not re.fullmatch(r"\d+(\.\d+)?", delay):
             raise UsageError(f'fault "{text}": "+{part}" wants a delay in seconds, for example TERM+KILL@10')
+        if steps[-1].signal == "KILL":
+            raise UsageError(f'fault "{text}": nothing can follow KILL')
         steps.append(Step(_signal(name, text), float(delay)))
     return tuple(steps)
 

@@ -14,6 +14,8 @@ import struct
 import subprocess
 import sys
 
+from killtest.errors import UsageError
+
 # The same address and port for every trial, so that URLs in stored state stay valid (DESIGN section 3).
 SITE_PORT = 8000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
@@ -27,7 +29,10 @@ def prefix() -> tuple[str, ...]:
 
     Set KILLTEST_ISOLATION=none to do without. `unshare` is part of util-linux, on every Debian and Ubuntu.
     """
-    if os.environ.get("KILLTEST_ISOLATION") == "none" or not sys.platform.startswith("linux"):
+    wanted = os.environ.get("KILLTEST_ISOLATION", "namespaces")
+    if wanted not in ("namespaces", "none"):
+        raise UsageError(f"KILLTEST_ISOLATION={wanted}: it is namespaces (the default, where they can be had) or none")
+    if wanted == "none" or not sys.platform.startswith("linux"):
         return ()
     unshare = shutil.which("unshare")
     if unshare is None:

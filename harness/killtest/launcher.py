@@ -1,5 +1,6 @@
 """The harness's handle on a trial's warden: start, strike, count, end."""
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import msgspec
 
 from killtest import isolation
 from killtest.channel import Channel
-from killtest.errors import HarnessFailure, UsageError
+from killtest.errors import HarnessFailure, Refused, UsageError
 from killtest.fault import Scope
 
 _START_DEADLINE_S = 30.0
@@ -71,8 +72,8 @@ class Launcher(Protocol):
     def usage(self) -> tuple[float, int]:
         """CPU seconds used by the subject's living processes, and how many there are."""
 
-    def census(self) -> Census:
-        """Who is left besides a running main process."""
+    def census(self, settle_s: float = 0.0) -> Census:
+        """Who is left besides a running main process, after at most `settle_s` seconds of waiting for it to end."""
 
     def hold_still(self) -> None:
         """Stop what is left, so that the store can be read."""
@@ -92,7 +93,7 @@ class WardenLauncher:
         ours, theirs = socketpair()
         words = isolation.prefix()
         flag = ["isolated"] if words else []
-        command = [*words, sys.executable, "-m", "killtest.warden", str(theirs.fileno()), *flag]
+        command = [*words, sys.executable, "-P", "-m", "killtest.warden", str(theirs.fileno()), *flag]
         self._process = subprocess.Popen(
             command, pass_fds=(theirs.fileno(), *inherit), stdin=subprocess.DEVNULL, start_new_session=True
         )
@@ -104,7 +105,7 @@ class WardenLauncher:
     def start_site(self, arguments: Sequence[str], errors: Path) -> str:
         """Start the site with its command-line `arguments`; its URL. Its stderr goes to the file `errors`."""
         port = str(isolation.SITE_PORT if self.is_isolated else 0)
-        argv = [sys.executable, "-m", "killtest_testsite", *arguments, "--port", port]
+        argv = [sys.executable, "-P", "-m", "killtest_testsite", *arguments, "--port", port]
         reply = self.channel.call("site", argv=argv, stderr=str(errors), within_s=_START_DEADLINE_S)
         return str(reply["ready"]["url"])
 
@@ -112,7 +113,7 @@ class WardenLauncher:
         """Start an incarnation; UsageError when its program can't be executed."""
         try:
             reply = self.channel.call("start", **msgspec.to_builtins(order))
-        except HarnessFailure as error:
+        except Refused as error:
             raise UsageError(f"can't execute {order.argv[0]!r} ({error}); command: {' '.join(order.argv)}") from None
         return float(reply["t_s"])
 
@@ -126,9 +127,9 @@ class WardenLauncher:
         reply = self.channel.call("usage")
         return float(reply["cpu_s"]), int(reply["alive"])
 
-    def census(self) -> Census:
+    def census(self, settle_s: float = 0.0) -> Census:
         """Who is left."""
-        return msgspec.convert(self.channel.call("census"), Census)
+        return msgspec.convert(self.channel.call("census", settle_s=settle_s), Census)
 
     def hold_still(self) -> None:
         """Stop what is left."""
@@ -152,3 +153,5 @@ class WardenLauncher:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+        # Its warden removes it; one that was killed could not.
+        shutil.rmtree(self.private, ignore_errors=True)

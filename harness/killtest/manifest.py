@@ -42,6 +42,11 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     latency_ms: Annotated[float, Meta(ge=0)] = 0.0
     seed: int = 1
 
+    def __post_init__(self) -> None:
+        """Refuse a shop with empty list pages, which the site would refuse."""
+        if self.shape in ("pages", "two_page") and self.list_pages > self.products:
+            raise ValueError(f"list_pages = {self.list_pages} with products = {self.products}: some would be empty")
+
 
 class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the rows are, below the store folder, and how to read them.

@@ -10,6 +10,7 @@ import msgspec
 from killtest.evidence import Evidence, Incarnation, Request
 from killtest.snapshot import Snapshot
 from killtest.store.rows import Row, Value
+from killtest.traffic import pages
 from killtest.truth import FIELDS, Product, Truth
 
 
@@ -20,10 +21,11 @@ class Data(msgspec.Struct, frozen=True):
     requests fared (answered, broken, held); `missed`: never requested; `duplicated`: how many rows too many;
     `corrupted`: what is wrong with it; `unexpected`: keys that no page carries, and their number; `vanished`:
     after which incarnation it was stored although it is absent at the end; `set_back`: stored, then absent,
-    then back (a cost, no finding).
+    then back (a cost, no finding). Of a store that can't be read at the end nothing is known: `rows` is None, and
+    there are no findings but the ending.
     """
 
-    rows: int
+    rows: int | None
     distinct: int
     products: int
     lost: dict[str, str]
@@ -50,6 +52,8 @@ def judge_data(evidence: Evidence) -> Data:
     snapshots = course.snapshots[: len(proper)]
     final = snapshots[-1]
     products = {product.key: product for product in truth.rows}
+    if final.error is not None:
+        return _unreadable(len(products), course.snapshots)
     counts = Counter(row.key for row in final.rows if row.key is not None)
     absent = [key for key in products if key not in counts]
     asked = best_answers(truth, [r for r in evidence.requests if r.incarnation < len(proper)])
@@ -62,11 +66,16 @@ def judge_data(evidence: Evidence) -> Data:
         duplicated={key: n - 1 for key, n in sorted(counts.items()) if n > 1 and key in products},
         corrupted=corrupted_rows(final, products),
         unexpected={key: n for key, n in sorted(counts.items()) if key not in products},
-        vanished=vanished_keys(snapshots, counts),
+        vanished={key: text for key, text in vanished_keys(snapshots, counts).items() if key in products},
         set_back=set_back_keys(snapshots),
         columns_not_judged=not_judged(final.rows),
         rows_after=tuple(None if one.error else len(one.rows) for one in course.snapshots),
     )
+
+
+def _unreadable(products: int, snapshots: Iterable[Snapshot]) -> Data:
+    after = tuple(None if one.error else len(one.rows) for one in snapshots)
+    return Data(None, 0, products, {}, {}, {}, {}, {}, {}, {}, (), after)
 
 
 def proper_incarnations(incarnations: Iterable[Incarnation]) -> list[Incarnation]:
@@ -81,7 +90,7 @@ def best_answers(truth: Truth, requests: Iterable[Request]) -> dict[str, str]:
     """
     order = ("answered", "broken", "held")
     best: dict[str, int] = {}
-    for request in requests:
+    for request in pages(requests):
         rank = 0 if request.outcome == "sent" else 2 if request.outcome == "held" else 1
         best[request.path] = min(best.get(request.path, 2), rank)
     return {
@@ -130,9 +139,10 @@ def _normal(field: str, text: str) -> str | Decimal:
     trimmed = unicodedata.normalize("NFC", text).strip()
     if field == "price":
         try:
-            return Decimal(trimmed)
+            price = Decimal(trimmed)
         except InvalidOperation:
             return trimmed
+        return price if price.is_finite() else trimmed
     return trimmed
 
 
@@ -152,6 +162,8 @@ def set_back_keys(snapshots: Iterable[Snapshot]) -> dict[str, str]:
     absent: dict[str, int] = {}
     back: dict[str, str] = {}
     for one in snapshots:
+        if one.error is not None:
+            continue
         now = {row.key for row in one.rows if row.key is not None}
         back |= {key: f"absent after incarnation {absent[key]}" for key in now & absent.keys()}
         for key in now:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import psutil
 
+_POLL_S = 0.0002
+
 
 @dataclass(frozen=True, slots=True)
 class Identity:
@@ -30,13 +32,11 @@ class Disposition:
 
 def identify(pid: int) -> Identity | None:
     """The process now at `pid`, or None when there is none."""
-    try:
-        # Field 22 of proc(5), counted after the command name, which may hold spaces and brackets. Not
-        # psutil's create_time, which moves when the system clock is set.
-        stat = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace")
-        return Identity(pid, float(stat.rpartition(")")[2].split()[19]))
-    except (FileNotFoundError, ProcessLookupError):
-        return None if sys.platform.startswith("linux") else _identify_by_psutil(pid)
+    # Field 22 of proc(5), not psutil's create_time, which moves when the system clock is set.
+    fields = _stat(pid)
+    if fields:
+        return Identity(pid, float(fields[19]))
+    return None if sys.platform.startswith("linux") else _identify_by_psutil(pid)
 
 
 def _identify_by_psutil(pid: int) -> Identity | None:
@@ -95,20 +95,56 @@ def _send_by_pid(target: Identity, number: int) -> bool:
     return True
 
 
-def stop_until_still(scan: Callable[[], list[Identity]]) -> list[Identity]:
-    """SIGSTOP all that `scan` finds until two scans agree; what was found.
+def stop_until_still(scan: Callable[[], list[Identity]], deadline_s: float = 5.0) -> list[Identity]:
+    """SIGSTOP all that `scan` finds until two scans agree; what was found, the oldest first.
 
-    A tree that forks while it is being listed can't slip away.
+    A tree that forks while it is being listed can't slip away: before the next scan everything has really stopped,
+    a fork in progress included. One that forks faster than it can be listed is given up on after `deadline_s`.
     """
     stopped: set[Identity] = set()
+    ends_s = time.monotonic() + deadline_s
     while True:
         found = set(scan())
         fresh = found - stopped
-        if not fresh:
-            return sorted(found, key=lambda one: one.started)
+        if not fresh or time.monotonic() > ends_s:
+            return sorted(found | stopped, key=lambda one: one.started)
         for one in fresh:
             send(one, signal.SIGSTOP)
+        _wait_stopped(fresh, ends_s)
         stopped |= fresh
+
+
+def _wait_stopped(targets: Iterable[Identity], ends_s: float) -> None:
+    for one in targets:
+        while _state(one.pid) not in ("T", "t", "Z", "X", "") and time.monotonic() < ends_s:
+            time.sleep(_POLL_S)  # the kernel tells a stop only to the parent
+
+
+def _state(pid: int) -> str:
+    """The state letter of proc(5), empty when there is no such process (or no /proc)."""
+    fields = _stat(pid)
+    return fields[0] if fields else ""
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of /proc/PID/stat behind the command name, which may hold spaces and brackets."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def parent_of(target: Identity) -> int | None:
+    """The pid of its parent; None when it is gone."""
+    try:
+        return psutil.Process(target.pid).ppid()
+    except psutil.NoSuchProcess:
+        return None
+
+
+def is_dead(target: Identity) -> bool:
+    """True when it has ended, waited for or not."""
+    return identify(target.pid) != target or is_zombie(target)
 
 
 def wait_dead(targets: Iterable[Identity], deadline_s: float) -> list[Identity]:
@@ -153,14 +189,14 @@ def command_of(target: Identity) -> str:
 
 
 def cpu_s(targets: Iterable[Identity]) -> float:
-    """CPU seconds, user and system, that the processes have used so far."""
+    """CPU seconds, user and system, that the processes and their ended children have used so far."""
     total_s = 0.0
     for one in targets:
         try:
             times = psutil.Process(one.pid).cpu_times()
         except psutil.Error:
             continue
-        total_s += times.user + times.system
+        total_s += times.user + times.system + times.children_user + times.children_system
     return total_s
 
 

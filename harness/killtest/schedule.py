@@ -2,15 +2,20 @@
 
 import random
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 from killtest.errors import UsageError
 from killtest.fault import SIGNALS, Fault, Step, Trigger, parse
 
 SCHEMA = 1
 DrawnTrigger = Literal["after", "first", "request", "response"]
+
+
+# What may become the name of a folder.
+Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$")]
 
 
 class Schedule(msgspec.Struct, frozen=True):
@@ -20,7 +25,7 @@ class Schedule(msgspec.Struct, frozen=True):
     started from, empty for faults that were written by hand.
     """
 
-    name: str
+    name: Name
     faults: tuple[str, ...] = ()
     group: str = ""
     seed: str = ""
@@ -40,7 +45,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `subjects` limits the group to some of the campaign's subjects.
     """
 
-    group: str
+    group: Name
     trials: int = 1
     kills: int = 1
     trigger: DrawnTrigger = "request"

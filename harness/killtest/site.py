@@ -41,6 +41,9 @@ class Site(Protocol):
     def release(self) -> None:
         """Let held answers go out."""
 
+    def open(self) -> tuple[OpenRequest, ...]:
+        """The requests in flight."""
+
     def fence(self) -> bool:
         """Wait until what connected before has been accepted and dead clients' connections are closed here too."""
 
@@ -77,6 +80,10 @@ class SiteHandle:
     def release(self) -> None:
         """Let held answers go out."""
         self.channel.call("release")
+
+    def open(self) -> tuple[OpenRequest, ...]:
+        """The requests in flight."""
+        return open_requests(self.channel.call("open")["open"])
 
     def fence(self) -> bool:
         """True when every earlier connection has been accepted and those of dead clients are closed."""

@@ -6,19 +6,23 @@ from pathlib import Path
 import msgspec
 
 from killtest import store
-from killtest.errors import StoreError
+from killtest.errors import QueryError, StoreError
 from killtest.manifest import StoreNeeds
 from killtest.store.rows import Row
 
 
 class Snapshot(msgspec.Struct, frozen=True):
-    """The rows after `incarnation`; `error` says why they could not be read, `exists` whether there was a store."""
+    """The rows after `incarnation`; `error` says why they could not be read, `exists` whether there was a store.
+
+    `is_mistake`: it is the manifest's question that could not be answered, not the store that is damaged.
+    """
 
     incarnation: int
     rows: tuple[Row, ...] = ()
     damage: tuple[str, ...] = ()
     exists: bool = True
     error: str | None = None
+    is_mistake: bool = False
 
 
 def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Snapshot:
@@ -27,7 +31,7 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Sn
     try:
         rows = store.read(needs, folder, scratch)
     except StoreError as error:
-        return Snapshot(incarnation, error=str(error))
+        return Snapshot(incarnation, error=str(error), is_mistake=isinstance(error, QueryError))
     finally:
         shutil.rmtree(scratch)
     if rows is None:

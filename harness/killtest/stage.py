@@ -31,12 +31,13 @@ class RealStage:
         self.subject = who
         self.folder = folder = folder.resolve()
         self.store = folder / "store"
-        self._scratch = folder / "tmp"
         self.store.mkdir(parents=True)
-        self._scratch.mkdir()
         with ExitStack() as opened:
             self.launcher = WardenLauncher(inherit)
             opened.callback(self.launcher.close)
+            # Below the warden's folder, whose path is short: programs put UNIX sockets there.
+            self._scratch = self.launcher.private / "tmp"
+            self._scratch.mkdir()
             self._open_site(needs, opened)
             self._set_up()
             self._opened = opened.pop_all()
@@ -55,7 +56,9 @@ class RealStage:
         for command in self.subject.setup:
             order = msgspec.structs.replace(self.order(0), argv=self._argv(command, 0))
             self.launcher.start(order)
-            event = self.next_event(self.now() + _SETUP_DEADLINE_S)
+            ends_s = self.now() + _SETUP_DEADLINE_S
+            while (event := self.next_event(ends_s)) is not None and event["event"] != "exit":
+                pass
             code = event["code"] if event else "no end"
             if code != 0:
                 raise HarnessFailure(f"setup {' '.join(command)!r} of {self.subject.name}: {code}; see {order.stderr}")
@@ -71,18 +74,22 @@ class RealStage:
             for channel in channels:
                 if channel.events:
                     return channel.events.popleft()
-            left_s = until_s - self.now()
-            if left_s <= 0:
+            # A look at the sockets comes before the deadline: a harness that was stopped for a while must hear
+            # what happened meanwhile before it gives anybody up.
+            ready = self._selector.select(max(0.0, until_s - self.now()))
+            if not ready:
                 return None
-            for key, _ in self._selector.select(left_s):
+            for key, _ in ready:
                 channel = key.fileobj  # type: ignore[assignment]  # only channels are registered
                 channel.pump()
-                if channel.is_closed and not channel.events:
-                    raise HarnessFailure(f"the {channel.peer} ended in the middle of a trial; see {self.folder}")
+            gone = [channel.peer for channel in channels if channel.is_closed and not channel.events]
+            if gone:
+                raise HarnessFailure(f"the {gone[0]} ended in the middle of a trial; see {self.folder}")
 
     def order(self, incarnation: int) -> Order:
         """How to start that incarnation: the restart command from the second on, where there is one."""
         who = self.subject
+        self.store.mkdir(exist_ok=True)  # a subject may have removed it
         command = who.restart if who.restart and incarnation else who.command
         return Order(
             incarnation=incarnation,

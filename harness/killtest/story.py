@@ -42,8 +42,12 @@ class Story:
         click.echo("\n".join(verdict_lines(line, folder)))
 
     def _say(self, text: str) -> None:
-        if not self._is_quiet:
+        if self._is_quiet:
+            return
+        try:
             click.echo(text, err=True)
+        except OSError:
+            self._is_quiet = True  # nobody reads the story any more; the trial goes on
 
 
 def _started(entry: Entry) -> str:
@@ -81,6 +85,8 @@ def headline(line: Line) -> str:
         return f"{line['outcome']}  {line['subject']}  {line['problem']}"
     data, traffic = line["data"], line["traffic"]
     parts = [f"{data['distinct']} of {data['products']} products in {data['rows']} rows"]
+    if data["rows"] is None:
+        parts = [f"its store can't be read, {data['products']} products unaccounted for"]
     parts += [f"{data[name]['count']} {name.replace('_', ' ')}" for name in FINDINGS if data[name]["count"]]
     parts += [f"{data['extra_rows']} extra rows"] if data["extra_rows"] else []
     parts += ["said it was done"] if data["false_done"] else []

@@ -31,10 +31,13 @@ def names() -> list[str]:
     return sorted(path.parent.name for path in data_folder("crawlers").glob(f"*/{MANIFEST}"))
 
 
-def find(spec: str) -> Subject:
-    """The subject named by `spec`: NAME, NAME:VARIANT, a folder or a manifest, each with :VARIANT if wanted."""
+def find(spec: str, near: Path = Path()) -> Subject:
+    """The subject named by `spec`: NAME, NAME:VARIANT, a folder or a manifest, each with :VARIANT if wanted.
+
+    A relative path is looked up in the folder `near`: that of the campaign file which names the subject.
+    """
     name, colon, variant = spec.partition(":")
-    path = Path(name)
+    path = near / name
     for candidate in (path / MANIFEST, path, data_folder("crawlers") / name / MANIFEST):
         if candidate.is_file() and (candidate.name == MANIFEST or candidate.suffix == ".toml"):
             return msgspec.structs.replace(load(candidate, variant if colon else None), source=name)
@@ -52,9 +55,15 @@ def from_command(command: Sequence[str], store: str, key: str | None, query: str
         )
     needs = StoreNeeds(reader=reader, path=path, query=query, key=key)
     check_store(needs, "--store")
-    words = [Path(word).stem for word in command if not word.startswith(("-", "{"))]
-    name = "".join(c if c.isalnum() or c in "-_" else "-" for c in words[-1] if c) or "command"
-    return Subject(name=name.strip("-") or "command", command=tuple(command), store=needs, folder=str(Path.cwd()))
+    return Subject(name=_name_of(command), command=tuple(command), store=needs, folder=str(Path.cwd()))
+
+
+def _name_of(command: Sequence[str]) -> str:
+    """What to call a command: its last word that looks like a program, as far as a folder can bear it."""
+    words = [word for word in command if not word.startswith(("-", "{")) and len(word) < 100]
+    stem = Path(words[-1]).stem if words else ""
+    name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in stem)
+    return name.strip("-_")[:60] or "command"
 
 
 def check_runnable(subject: Subject) -> None:
@@ -78,7 +87,11 @@ def command_line(command: Sequence[str], folder: str, values: dict[str, str]) ->
 
 def _absolute(word: str, folder: str) -> str:
     candidate = Path(folder) / word
-    return str(candidate) if word and not word.startswith(("-", "/")) and candidate.is_file() else word
+    try:
+        is_file = bool(word) and not word.startswith(("-", "/")) and candidate.is_file()
+    except (OSError, ValueError):  # a whole program as a word: too long for a name
+        is_file = False
+    return str(candidate) if is_file else word
 
 
 def _fill(word: str, values: dict[str, str]) -> str:

@@ -36,8 +36,6 @@ def run(
             stage.close()
     finally:
         history.close()
-        # Orphans of the subject may have written there until now; nothing judges it.
-        shutil.rmtree(folder / "tmp", ignore_errors=True)
     try:
         return evidence.read(folder, planned.is_control, len(planned.schedule.faults))
     except UsageError as error:  # what we wrote a moment ago: if it can't be read, we failed

@@ -76,7 +76,7 @@ def _outcome(evidence: Evidence, data: Data, control: Control | None) -> tuple[O
         is_undisturbed = evidence.is_control or not struck
         return "FAIL", "control" if is_undisturbed else "faults", None
     if evidence.planned_faults and not struck:
-        return "UNKNOWN", "harness", "none of the planned faults struck: the subject had already finished"
+        return "UNKNOWN", "harness", "none of the planned faults struck: the subject never got to any of them"
     if not oracle.proper_incarnations(course.incarnations):
         return "UNKNOWN", "harness", "no incarnation was started"
     return "PASS", None, None

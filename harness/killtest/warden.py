@@ -79,7 +79,10 @@ class Warden:
             self._end_everything()
 
     def _listen(self) -> None:
-        data = self._harness.recv(1 << 20)
+        try:
+            data = self._harness.recv(1 << 20)
+        except ConnectionResetError:
+            data = b""  # the harness has gone with something of ours unread
         if not data:
             self._is_running = False
         self._buffer += data
@@ -132,15 +135,22 @@ class Warden:
     def _strike(self, request: Message) -> Message:
         number = signal.Signals[f"SIG{request['signal']}"]
         main = self._current
-        if main is None or tree.identify(main.pid) != main or tree.is_zombie(main):
+        if main is None or tree.is_dead(main):
             return {"targets": [], "t_s": time.monotonic()}
         faces = tree.disposition(main.pid, number)
         if number == signal.SIGKILL:
             targets = tree.stop_until_still(lambda: self._scope(request["scope"], main))
         else:
             targets = self._scope(request["scope"], main)
+        if tree.is_dead(main):
+            # It ended by itself while it was being stopped: the signal would hit a zombie and kill nobody.
+            for one in targets:
+                tree.send(one, signal.SIGCONT)
+            return {"targets": [], "t_s": time.monotonic()}
         struck_s = time.monotonic()
-        hit = [one for one in targets if tree.send(one, number)]
+        # The youngest first: the death of a parent would orphan a stopped process group, and the kernel wakes
+        # such a group with SIGHUP and SIGCONT (setpgid(2)).
+        hit = [one for one in reversed(targets) if not tree.is_dead(one) and tree.send(one, number)]
         settled = self._settled(hit, number, request["wait_s"])
         facts: Message = {"caught": faces.caught, "ignored": faces.ignored, "settled": settled}
         return {"targets": [one.pid for one in hit], "t_s": struck_s, "settled_s": time.monotonic(), **facts}
@@ -150,7 +160,7 @@ class Warden:
         if scope == "pid":
             return [main]
         if scope == "tree":
-            return [main, *tree.descendants(main.pid)]
+            return sorted([main, *tree.descendants(main.pid)], key=lambda one: one.started)
         return [one for one in self._subject() if _group_of(one.pid) == main.pid and not tree.is_zombie(one)]
 
     def _settled(self, targets: list[Identity], number: int, wait_s: float) -> bool:
@@ -168,13 +178,19 @@ class Warden:
         living = self._subject()
         return {"cpu_s": tree.cpu_s(living), "alive": len(living)}
 
-    def _census(self, _: Message) -> Message:
+    def _census(self, request: Message) -> Message:
         """The subject's processes besides a running main one: living ones and zombies, counted apart."""
-        self._reap()
-        left = [one for one in self._subject() if one.pid not in self._mains]
+        tree.wait_dead(self._left(), request["settle_s"])
+        left = self._left()
         zombies = [one for one in left if tree.is_zombie(one)]
         orphans = [one for one in left if one not in zombies]
         return {"orphans": [_face(one) for one in orphans], "zombies": [_face(one) for one in zombies]}
+
+    def _left(self) -> list[Identity]:
+        self._reap()
+        found = [one for one in self._subject() if one.pid not in self._mains]
+        # Our own dead children are reaped by us, as an init would: they are nobody's zombies.
+        return [one for one in found if not (tree.is_zombie(one) and tree.parent_of(one) == os.getpid())]
 
     def _hold_still(self, _: Message) -> Message:
         return {"stopped": len(tree.stop_until_still(self._subject))}
@@ -220,6 +236,8 @@ class Warden:
             self._say({"event": "exit", "incarnation": incarnation, **facts})
 
     def _end_everything(self) -> None:
+        if os.getpid() == 1:
+            os.kill(-1, signal.SIGKILL)  # all of the namespace but ourselves, at once
         self._end_subject({})
         if self._site is not None and self._site.returncode is None:
             self._site.kill()

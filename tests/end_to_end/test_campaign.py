@@ -127,6 +127,27 @@ def test_changed_campaign_file_is_refused(tmp_path: Path) -> None:
     assert "start anew with --fresh" in done.stderr
 
 
+def test_folder_of_a_trial_that_was_not_finished_is_removed(tmp_path: Path) -> None:
+    write(tmp_path, ["append_jsonl"])
+    bench(tmp_path)
+    (tmp_path / "results/small/trials/half").mkdir()
+    (tmp_path / "results/small/trials/a-file").touch()
+    assert bench(tmp_path).returncode == 0
+    assert not (tmp_path / "results/small/trials/half").exists()
+
+
+def test_subject_by_a_path_beside_the_campaign_file_from_another_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    manifest = 'name = "mine"\ncommand = ["sh", "crawl.sh"]\n[store]\nreader = "jsonl"\npath = "o.jsonl"\nkey = "sku"\n'
+    (tmp_path / "mine" / "subject.toml").write_text(manifest)
+    (tmp_path / "mine" / "crawl.sh").write_text('echo \'{"sku":"x"}\' > o.jsonl\n')
+    write(tmp_path, ["mine"], "trials = 1")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    command = [sys.executable, "-m", "killtest", "bench", "../small.toml"]
+    assert subprocess.run(command, cwd=elsewhere, capture_output=True, timeout=110, check=False).returncode == 0
+
+
 def test_report_makes_the_same_summary_again_in_both_languages(tmp_path: Path) -> None:
     write(tmp_path, ["naive"])
     bench(tmp_path)

@@ -106,6 +106,11 @@ BAD_MANIFEST = '[store\nreader = "jsonl"\n'
         (["judge", "nowhere"], "nowhere/trials.jsonl: No such file"),
         (["report", "nowhere"], "nowhere/trials.jsonl: No such file"),
         (["frobnicate"], "No such command"),
+        (["run", "naive", "--key", "sku"], "--key and --query go with --store"),
+        (["run", "naive", "--site", "products=3"], "list_pages = 25 with products = 3"),
+        (["run", "naive", "--results", "bad.toml"], "--results bad.toml: "),
+        (["bench", "article", "--results", "bad.toml"], "give another --results"),
+        (["run", "--store", "jsonl:o", "--key", "k", "--", "{nope}"], "can't execute '{nope}'"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_2(words: list[str], complaint: str, tmp_path: Path) -> None:
@@ -116,6 +121,31 @@ def test_bad_input_is_one_clear_line_and_2(words: list[str], complaint: str, tmp
     assert complaint in done.stderr
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.glob("results/*")), "a mistake left a campaign behind"
+
+
+@pytest.mark.parametrize(
+    ("store", "complaint"),
+    [
+        ("jsonl:elsewhere.jsonl", "its store jsonl:elsewhere.jsonl never appeared, but it ended with 0"),
+        ("sqlite:empty.db", "its store sqlite:empty.db never appeared"),
+    ],
+)
+def test_store_that_never_appears_is_one_clear_line_and_2(store: str, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "crawl.sh").write_text("echo '{}' > out.jsonl; : > empty.db\n")
+    options = ["--key", "sku"] if store.startswith("jsonl") else ["--query", "SELECT sku AS key FROM products"]
+    done = killtest("run", *SITE, "--store", store, *options, "--", "sh", "crawl.sh", cwd=tmp_path)
+    assert done.returncode == 2
+    assert complaint in done.stderr
+    assert "store/out.jsonl" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_reader_of_our_output_that_leaves_makes_no_verdict(tmp_path: Path) -> None:
+    line = f"{sys.executable} -m killtest run naive {' '.join(SITE)} 2>&1 | head -1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", line], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.stdout.splitlines()[-1] in ("0", "141")
+    (ledger,) = tmp_path.glob("results/*/trials.jsonl")
+    assert [json.loads(text)["outcome"] for text in ledger.read_text().splitlines()] == ["PASS", "PASS"]
 
 
 def test_port_in_use_is_one_line_and_2(tmp_path: Path) -> None:

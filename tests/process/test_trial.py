@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -127,28 +128,35 @@ def test_store_that_never_appears_loses_everything_and_says_so(tmp_path: Path) -
 @pytest.mark.parametrize(
     "start",
     [
-        "subprocess.Popen(['sleep', '600'])",
-        "subprocess.Popen(['sleep', '600'], start_new_session=True)",
-        "subprocess.Popen(['setsid', 'sleep', '600'], env={}, cwd='/')",
+        "subprocess.Popen(['sleep', 'SPAN'])",
+        "subprocess.Popen(['sleep', 'SPAN'], start_new_session=True)",
+        "subprocess.Popen(['setsid', 'sleep', 'SPAN'], env={}, cwd='/')",
     ],
 )
-def test_orphans_are_found_counted_and_ended(isolated: str, start: str, tmp_path: Path) -> None:
-    before = time.time()
-    evidence, answer = run(crawler(tmp_path, after=start), tmp_path=tmp_path)
+def test_orphans_are_found_counted_and_ended(isolated: str, start: str, span: str, tmp_path: Path) -> None:
+    evidence, answer = run(crawler(tmp_path, after=start.replace("SPAN", span)), tmp_path=tmp_path)
     assert len(evidence.course.orphans) == 1
-    assert "sleep 600" in evidence.course.orphans[0].command
+    assert f"sleep {span}" in evidence.course.orphans[0].command
     assert answer.outcome == "FAIL"
-    assert not _sleepers_since(before)
+    assert not _sleepers(span)
 
 
-def _sleepers_since(moment: float) -> list[psutil.Process]:
-    found = psutil.process_iter(["cmdline", "create_time"])
-    return [p for p in found if p.info["cmdline"] == ["sleep", "600"] and p.info["create_time"] >= moment - 1]
+def _sleepers(seconds: str) -> list[psutil.Process]:
+    return [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", seconds]]
+
+
+@pytest.fixture
+def span(tmp_path: Path) -> str:
+    """A number of seconds to sleep that no other test sleeps, so that its sleepers can be told apart."""
+    return str(600 + zlib.crc32(str(tmp_path).encode()) / 1e10)
 
 
 def test_zombie_of_a_living_orphan_is_counted_apart(isolated: str, tmp_path: Path) -> None:
-    careless = "import subprocess, time; subprocess.Popen(['true']); time.sleep(600)"
-    start = f"subprocess.Popen([sys.executable, '-c', {careless!r}]); time.sleep(0.5)"
+    careless = (
+        "import os, subprocess, time; child = subprocess.Popen(['true'])\n"
+        "os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT); print('dead', flush=True); time.sleep(600)"
+    )
+    start = f"subprocess.Popen([sys.executable, '-c', {careless!r}], stdout=subprocess.PIPE).stdout.readline()"
     evidence, _ = run(crawler(tmp_path, after=start), tmp_path=tmp_path)
     assert (len(evidence.course.orphans), len(evidence.course.zombies)) == (1, 1)
 
@@ -164,6 +172,75 @@ def test_kill_takes_the_whole_tree_and_pid_scope_only_the_main_process(tmp_path:
     assert [e["targets"] for e in entries if e["event"] == "struck"] == [1]
     assert next(e["left_behind"] for e in entries if e["event"] == "ended") == ["sleep 600"]
     assert killed.course.faults[0].scope == "tree"
+
+
+def test_group_scope_reaches_every_process_of_the_group(tmp_path: Path) -> None:
+    run(crawler(tmp_path, "subprocess.Popen(['sleep', '600'])"), "request:2 INT", tmp_path=tmp_path)
+    entries = read(tmp_path / "trial" / "history.jsonl")
+    assert [e["targets"] for e in entries if e["event"] == "struck"] == [2]
+    assert next(e["left_behind"] for e in entries if e["event"] == "ended") == []
+
+
+def test_helper_that_ends_soon_after_its_parent_is_no_orphan(isolated: str, tmp_path: Path) -> None:
+    after = "from multiprocessing.shared_memory import SharedMemory; m = SharedMemory(create=True, size=1); m.unlink()"
+    evidence, answer = run(crawler(tmp_path, after=after), tmp_path=tmp_path)
+    assert (evidence.course.orphans, evidence.course.zombies, answer.outcome) == ((), (), "PASS")
+
+
+def test_work_without_requests_is_no_hang_even_in_short_lived_children(tmp_path: Path) -> None:
+    burn = "import time; t = time.process_time(); exec('while time.process_time() - t < 0.3: pass')"
+    own = crawler(tmp_path, f"[subprocess.run([sys.executable, '-c', {burn!r}]) for _ in range(5)]")
+    evidence, _ = run(replace(own, limits=Limits(idle_s=0.8, total_s=60)), tmp_path=tmp_path)
+    assert evidence.course.ending == "finished"
+
+
+def test_tree_that_forks_without_end_is_killed_all_the_same(isolated: str, tmp_path: Path) -> None:
+    storm = f"import os, time  # {tmp_path}\nfor _ in range(150):\n    if os.fork(): time.sleep(600)\n"
+    evidence, _ = run(
+        crawler(tmp_path, f"subprocess.Popen([sys.executable, '-c', {storm!r}])"), "request:3 KILL", tmp_path=tmp_path
+    )
+    assert evidence.course.incarnations[0].exit == -9
+    assert not [p for p in psutil.process_iter(["cmdline"]) if storm in (p.info["cmdline"] or [])]
+
+
+def test_subject_that_removes_its_store_folder_is_judged(tmp_path: Path) -> None:
+    who = crawler(tmp_path, after="import shutil; shutil.rmtree(os.environ['KILLTEST_STORE'])")
+    evidence, answer = run(who, "request:8 KILL", tmp_path=tmp_path)
+    assert not evidence.course.snapshots[-1].exists
+    assert answer.outcome == "FAIL"
+
+
+def test_temporary_folder_has_a_short_path(tmp_path: Path) -> None:
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    who = crawler(deep, after="import multiprocessing; multiprocessing.Manager().shutdown()")
+    planned = Planned(who, Schedule("s"))
+    assert verdict.judge(trial.run(planned, SMALL, deep / "trial")).outcome == "PASS"
+
+
+def test_modules_in_the_callers_folder_do_not_shadow_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "selectors.py").write_text("raise SystemExit('not yours')")
+    monkeypatch.chdir(elsewhere)
+    assert run(crawler(tmp_path), tmp_path=tmp_path)[1].outcome == "PASS"
+
+
+def test_client_that_closes_its_sending_side_is_still_there(tmp_path: Path) -> None:
+    before = """
+    import socket
+    from urllib.parse import urlsplit
+    def get(path):
+        with socket.create_connection((urlsplit(site).hostname, urlsplit(site).port)) as s:
+            s.sendall(f"GET {path} HTTP/1.0\\r\\n\\r\\n".encode())
+            s.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: s.recv(65536), b"")).decode()
+    """
+    needs = replace(SMALL, latency_ms=5)
+    evidence = trial.run(Planned(crawler(tmp_path, before), Schedule("s", ("request:4 KILL",))), needs, tmp_path / "t")
+    assert verdict.judge(evidence).data is not None
+    assert {r.outcome for r in evidence.requests if r.incarnation == 1} == {"sent"}
+    assert [r.outcome for r in evidence.requests if r.incarnation == 0] == ["sent"] * 3 + ["held"]
 
 
 def test_grandchild_that_holds_stdout_does_not_block(tmp_path: Path) -> None:
@@ -200,8 +277,9 @@ def test_subject_gets_sigint_at_its_default_though_the_harness_was_started_with_
     assert "default_int_handler" in told.read_text()
 
 
-def test_nothing_outlives_a_killed_harness(isolated: str, tmp_path: Path) -> None:
-    crawler(tmp_path, before="subprocess.Popen(['setsid', 'sleep', '600'])\nopen('up', 'w').close()\ntime.sleep(600)")
+def test_nothing_outlives_a_killed_harness(isolated: str, span: str, tmp_path: Path) -> None:
+    before = f"subprocess.Popen(['setsid', 'sleep', '{span}'])\nopen('up', 'w').close()\ntime.sleep(600)"
+    crawler(tmp_path, before)
     script = f"""
         import sys
         from pathlib import Path
@@ -214,7 +292,6 @@ def test_nothing_outlives_a_killed_harness(isolated: str, tmp_path: Path) -> Non
         trial.run(Planned(who, Schedule("s")), SMALL, Path({str(tmp_path / "trial")!r}))
         """
     env = os.environ | {"PYTHONPATH": str(Path(__file__).parent)}
-    before = time.time()
     harness = subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], env=env)
     up = tmp_path / "trial" / "store" / "up"
     _wait_until(up.exists)
@@ -224,7 +301,7 @@ def test_nothing_outlives_a_killed_harness(isolated: str, tmp_path: Path) -> Non
     harness.wait()
     _, alive = psutil.wait_procs(below, timeout=20)
     assert not alive
-    _wait_until(lambda: not _sleepers_since(before))
+    _wait_until(lambda: not _sleepers(span))
     told = read(tmp_path / "trial" / "history.jsonl")[0]
     assert told["isolated"] is (isolated == "namespaces")
 

@@ -38,7 +38,17 @@ def crawl(products: int = 5, incarnation: int = 0, first_seq: int = 1) -> list[R
 
 def struck(planned: str = "request:3 KILL", status: str = "struck") -> FaultRecord:
     """A fault that struck incarnation 0, unless `status` says otherwise."""
-    return FaultRecord(planned, status, 0, 0.1, 0.1, 0.05, "tree", ("/product/2",), "waiting")  # type: ignore[arg-type]
+    return FaultRecord(
+        planned,
+        status,  # type: ignore[arg-type]
+        incarnation=0,
+        due_s=0.1,
+        struck_s=0.1,
+        since_first_request_s=0.05,
+        scope="tree",
+        in_flight=("/product/2",),
+        window="waiting",
+    )
 
 
 def incarnation(number: int = 0, is_again: bool = False) -> Incarnation:

@@ -46,6 +46,9 @@ class World:
     _total: int = 0
     _left: tuple[str, ...] = ()
     frozen: bool = False
+    ignores: bool = False
+    slow_page: bool = False
+    calls: list[str] = field(default_factory=list)
     late_site: bool = False  # what the site says of incarnation 0 is heard after its exit
 
     @property
@@ -67,6 +70,7 @@ class World:
         return Order(incarnation, ("subject",), {}, "/", "/dev/null", "/dev/null")
 
     def snapshot(self, incarnation: int) -> Snapshot:
+        self.calls.append("snapshot")
         return self.snapshots(incarnation)
 
     def next_event(self, until_s: float) -> dict[str, Any] | None:
@@ -94,7 +98,13 @@ class World:
         if armed and (armed.path in (None, event["path"])) and self._counts[armed.path] == armed.n:
             self._armed, self.frozen = None, True
             held = {"seq": self._total, "path": event["path"], "incarnation": self._incarnation, "held": True}
-            due = {"event": "due", "n": armed.n, "path": event["path"], "open": [held]}
+            due = {
+                "event": "due",
+                "n": armed.n,
+                "path": event["path"],
+                "open": [held],
+                "incarnation": self._incarnation,
+            }
             return self._after_first(due | {"t_s": self.clock_s})
         return self._after_first(None)
 
@@ -131,19 +141,20 @@ class World:
         elif self._script.on_polite is not None:
             self._queue.clear()
             self._exit(self.clock_s + self._script.on_polite, self._script.polite_code)
-        return Strike((7,), self.clock_s, self.clock_s)
+        return Strike((7,), self.clock_s, self.clock_s, ignored=self.ignores and signal != "KILL")
 
     def usage(self) -> tuple[float, int]:
         return 0.0, 1
 
-    def census(self) -> Census:
+    def census(self, settle_s: float = 0.0) -> Census:
+        self.calls.append("census")
         return Census(tuple(Face(9, name) for name in self._left))
 
     def hold_still(self) -> None:
-        pass
+        self.calls.append("hold_still")
 
     def go_on(self) -> None:
-        pass
+        self.calls.append("go_on")
 
     def end_subject(self) -> None:
         self._queue.clear()
@@ -152,8 +163,9 @@ class World:
     # Site
 
     def begin(self, incarnation: int) -> None:
+        assert not self.frozen, f"the site is still frozen when incarnation {incarnation} begins"
         self._incarnation, self._armed = incarnation, None
-        self._counts, self._queue = {}, []
+        self._counts, self._queue = {}, [one for one in self._queue if one[1]["event"] == "due"]
 
     def arm(self, trigger: Trigger) -> None:
         self._armed = trigger
@@ -168,7 +180,11 @@ class World:
     def release(self) -> None:
         self.frozen = False
 
+    def open(self) -> tuple[OpenRequest, ...]:
+        return (OpenRequest(1, "/slow", self._incarnation, False),) if self.slow_page else ()
+
     def fence(self) -> bool:
+        self.calls.append("fence")
         return True
 
     def requests(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from killtest.errors import HarnessFailure
 from killtest.evidence import Course
 from killtest.fault import parse
 from killtest.history import History, read
+from killtest.launcher import Order
 from killtest.manifest import Limits
 from killtest.snapshot import Snapshot
 from simulation import Script, World
@@ -155,6 +156,57 @@ def test_trigger_that_comes_due_after_the_exit_is_let_go(tmp_path: Path) -> None
     course = conduct(world, "request:3 KILL", tmp_path=tmp_path)
     assert world.signals == [(1, "KILL", "tree")]
     assert [fault.status for fault in course.faults] == ["struck"]
+
+
+def test_trigger_of_an_older_incarnation_strikes_nobody(tmp_path: Path) -> None:
+    world = World([Script(pages=3, code=1), Script(pages=9, every_s=1.0)])
+    stale = {"event": "due", "n": 5, "path": "/product/5", "open": [], "incarnation": 0}
+    # An orphan of incarnation 0 trips the trigger 50 ms after incarnation 1 has begun.
+    start = world.start
+
+    def start_with_stale_due(order: Order) -> float:
+        if order.incarnation == 1:
+            world._queue.append((world.clock_s + 0.05, dict(stale)))
+        return start(order)
+
+    world.start = start_with_stale_due  # type: ignore[method-assign]
+    course = conduct(world, "request:5 KILL", tmp_path=tmp_path)
+    assert world.signals == [(1, "KILL", "tree")]
+    assert (course.faults[0].due_s or 0) > 1
+
+
+def test_site_trigger_is_armed_before_the_subject_starts(tmp_path: Path) -> None:
+    world = World([Script(pages=9)])
+    armed: list[bool] = []
+    start = world.start
+    world.start = lambda order: armed.append(world._armed is not None) or start(order)  # type: ignore[method-assign, func-returns-value]
+    conduct(world, "request:1 KILL", tmp_path=tmp_path)
+    assert armed == [True, False]
+
+
+def test_ignored_signal_ends_nothing(tmp_path: Path) -> None:
+    world = World([Script(pages=9, on_polite=None)])
+    world.ignores = True
+    course = conduct(world, "request:5 INT", tmp_path=tmp_path)
+    assert course.ending == "finished"
+    assert [one.ended_by for one in course.incarnations] == ["itself"]
+
+
+def test_store_is_read_behind_the_fence_and_while_orphans_are_stopped(tmp_path: Path) -> None:
+    world = World([Script(orphans=("sleep 600",))])
+    conduct(world, tmp_path=tmp_path)
+    assert world.calls[:5] == ["fence", "census", "hold_still", "snapshot", "go_on"]
+
+
+def test_page_that_the_site_owes_is_no_hang_of_the_subject(tmp_path: Path) -> None:
+    world = World([Script(pages=3, hangs=True)], slow_page=True)
+    assert conduct(world, tmp_path=tmp_path, limits=Limits(idle_s=5, total_s=60)).ending == "out_of_time"
+
+
+def test_unreadable_store_counts_at_the_end_of_the_trial_not_of_an_again_start(tmp_path: Path) -> None:
+    for broken, ending in ((0, "unreadable_store"), (1, "finished")):
+        world = World([Script()], snapshots=lambda n, at=broken: Snapshot(n, error="torn" if n == at else None))
+        assert conduct(world, tmp_path=tmp_path, again=1).ending == ending
 
 
 def test_history_tells_due_struck_and_what_was_in_flight(tmp_path: Path) -> None:

@@ -44,6 +44,8 @@ def test_sequence_keeps_the_delays() -> None:
         ("request:5 KILL scope=owner", '"scope=owner" is not understood'),
         ("request:5 TERM+KILL", "wants a delay in seconds"),
         ("mark:committed KILL", '"mark" is not built yet'),
+        ("request:5 KILL+TERM@1", "nothing can follow KILL"),
+        ("request:5 KILL scope=pid scope=tree", "one scope at the most"),
         ("after:-1 KILL", "unknown trigger"),
         ("first+x KILL", "unknown trigger"),
     ],

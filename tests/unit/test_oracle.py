@@ -8,13 +8,14 @@ from evidence_builder import CLEAN, crawl, evidence, product, request, row, stru
 from hypothesis import given
 from hypothesis import strategies as st
 from killtest import oracle
-from killtest.evidence import Evidence, FaultRecord, Request
+from killtest.evidence import Evidence, FaultRecord, Request, located
 from killtest.launcher import Face
 from killtest.oracle import Data, judge_data
 from killtest.snapshot import Snapshot
 from killtest.store.rows import Row
 from killtest.truth import Product
 from killtest.verdict import Control, judge, worst
+from msgspec.structs import replace
 
 FINDINGS = ("lost", "missed", "duplicated", "corrupted", "unexpected", "vanished", "set_back")
 
@@ -137,6 +138,54 @@ def test_requests_of_again_starts_do_not_count() -> None:
     traffic = judge(told).traffic
     assert traffic is not None
     assert (traffic.requests, traffic.overlap) == (6, 0)
+
+
+def test_of_a_store_that_cannot_be_read_nothing_is_claimed_lost() -> None:
+    told = evidence(CLEAN, Snapshot(1, error="file is not a database"), ending="unreadable_store")
+    data = judge_data(told)
+    assert (data.rows, found(data)) == (None, {})
+    assert judge(told).outcome == "FAIL"
+
+
+def test_snapshot_that_could_not_be_read_in_between_sets_nothing_back() -> None:
+    assert found(judge_data(evidence(CLEAN, Snapshot(1, error="locked"), CLEAN))) == {}
+
+
+def test_placeholder_that_goes_again_has_not_vanished() -> None:
+    assert found(judge_data(evidence([*CLEAN, Row("placeholder", {}, "row 6")], CLEAN))) == {}
+
+
+def test_head_request_is_no_request_for_the_page() -> None:
+    asked = [*NEVER_ASKED_3, replace(request(9, "/product/3"), method="HEAD", kind="other")]
+    assert found(judge_data(evidence(WITHOUT_3, requests=asked))) == {"missed": {"SKU-00003": "never requested"}}
+
+
+@pytest.mark.parametrize("price", ["sNaN", "NaN", "Infinity", "-", ""])
+def test_price_that_is_no_number_is_corrupted(price: str) -> None:
+    assert list(judge_data(evidence([row(1, price=price), *CLEAN[1:]])).corrupted) == ["SKU-00001"]
+
+
+# What the site's log says of a fault
+
+
+def test_in_flight_is_what_was_open_at_the_moment_of_the_strike() -> None:
+    asked = [
+        request(1, "/list/0"),
+        request(2, "/product/1", ended_s=9.0),
+        request(3, "/product/2", ended_s=9.0),
+        request(5, "/product/3", ended_s=9.0),
+    ]
+    fault = replace(struck(), t_s=4.0, in_flight=())
+    told = located(fault, asked)
+    assert (told.in_flight, told.window, told.since_first_request_s) == (("/product/1", "/product/2"), "waiting", 3.0)
+
+
+def test_start_up_and_idle_are_told_by_the_log() -> None:
+    asked = [request(5, "/list/0")]
+    early, idle = (located(replace(struck(), t_s=t), asked) for t in (4.0, 6.0))
+    assert (early.status, early.window) == ("before_first_request", "start-up")
+    assert (idle.status, idle.window) == ("struck", "idle")
+    assert located(replace(struck(status="escalated"), t_s=6.0), asked).status == "escalated"
 
 
 # The verdict

@@ -58,7 +58,17 @@ def test_schedule_of_another_schema_is_refused() -> None:
         from_json(data, "x.json")
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{", b'{"schema": 1}', b'{"schema":1,"name":"x","faults":["nonsense"]}'])
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"schema": 1}',
+        b'{"schema":1,"name":"x","faults":["nonsense"]}',
+        b'{"schema":1,"name":"../x"}',
+    ],
+)
 def test_no_schedule_is_said_plainly(data: bytes) -> None:
     with pytest.raises(UsageError):
         from_json(data, "x.json")

@@ -71,6 +71,32 @@ def test_file_that_is_no_database_is_said(tmp_path: Path) -> None:
         read(SQLITE, tmp_path, tmp_path)
 
 
+def test_text_that_is_no_utf8_spoils_its_own_value_only(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "crawl.db") as connection:
+        connection.execute("CREATE TABLE products (sku TEXT, price TEXT)")
+        connection.execute("INSERT INTO products VALUES ('A', CAST(x'ff31' AS TEXT)), ('B', '2')")
+    connection.close()
+    rows = read(SQLITE, tmp_path, tmp_path)
+    assert rows is not None
+    assert [(one.key, one.values["price"]) for one in rows.rows] == [("A", "\\xff1"), ("B", "2")]
+
+
+def test_deeply_nested_line_is_damage(tmp_path: Path) -> None:
+    (tmp_path / "out.jsonl").write_text('{"sku":"A"}\n' + "[" * 100_000 + "\n")
+    rows = read(JSONL, tmp_path, tmp_path)
+    assert rows is not None
+    assert (len(rows.rows), len(rows.damage)) == (1, 1)
+
+
+@pytest.mark.parametrize("query", ["SELECT nothing AS key FROM products", "SELEC 1", "SELECT sku FROM products"])
+def test_query_that_cannot_be_answered_is_the_manifests_mistake(query: str, tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "crawl.db") as connection:
+        connection.execute("CREATE TABLE products (sku, price)")
+    connection.close()
+    taken = snapshot.take(StoreNeeds("sqlite", "crawl.db", query=query), tmp_path, tmp_path / "scratch", 0)
+    assert taken.is_mistake
+
+
 def test_query_without_a_key_column_is_said(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "crawl.db") as connection:
         connection.execute("CREATE TABLE products (sku, price)")

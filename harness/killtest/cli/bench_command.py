@@ -33,10 +33,11 @@ def command(name: str, results: Path, lang: str, fresh: bool, as_json: bool) -> 
     """
     path = campaign.find(name)
     spec = campaign.load(path)
-    subjects = {each: subject.find(each) for each in spec.subjects}
+    subjects = {each: subject.find(each, near=path.parent) for each in spec.subjects}
     for who in subjects.values():
         subject.check_runnable(who)
         campaign.site_of(who.site, spec.site, str(path))
+    campaign.plan(spec, subjects)
     if fresh:
         move_aside(results / spec.name)
     folder = CampaignFolder(results / spec.name)

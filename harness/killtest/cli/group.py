@@ -1,8 +1,10 @@
 """The command group, and what every command shares: errors in one line, exit codes, Ctrl-C."""
 
 import importlib
+import os
 import signal
 import sys
+import traceback
 from types import FrameType
 from typing import Any
 
@@ -48,33 +50,51 @@ def group() -> None:
 
 def run_command_line() -> None:
     """Run the command in sys.argv. Exit codes: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN, 128 + n for signal n."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _terminate)
+    sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # a text stream, always
+    sys.stderr.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    signal.signal(signal.SIGTERM, _terminate)
+    if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # nohup means it
+        signal.signal(signal.SIGHUP, _terminate)
     # A shell's `&` leaves SIGINT ignored; ours must still be Python's own.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    sys.exit(_exit_code())
+
+
+def _exit_code() -> int:
     try:
-        sys.exit(group.main(standalone_mode=False))
+        code: int = group.main(standalone_mode=False)
+        sys.stdout.flush()
+        return code
+    except SystemExit:  # click's own answer to EPIPE, with 1
+        return 128 + signal.SIGPIPE
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        return error.exit_code
     except UsageError as error:
-        _complain(str(error), 2)
-    except HarnessFailure as error:
-        _complain(str(error), 3)
+        return _complain(str(error), 2)
     except (KeyboardInterrupt, click.Abort):
-        _complain("interrupted; the same command goes on where it was", 130)
+        return _complain("interrupted; the same command goes on where it was", 130)
     except Terminated as end:
-        _complain("terminated; the same command goes on where it was", 128 + end.number)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`): nothing more to say, to nobody.
-        sys.stderr.close()
-        sys.exit(0)
+        return _complain("terminated; the same command goes on where it was", 128 + end.number)
+    except Exception as error:  # the process boundary: 1 would be a verdict
+        return _own_failure(error)
+
+
+def _own_failure(error: Exception) -> int:
+    if isinstance(error, BrokenPipeError):
+        # The reader of our output has gone (`| head`): end as SIGPIPE would end us, without another word.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
+    if not isinstance(error, (HarnessFailure, OSError)):
+        traceback.print_exc()
+        return _complain("that is a bug of killtest, not of the subject; please report it with the lines above", 3)
+    return _complain(str(error), 3)
 
 
 def _terminate(number: int, _: FrameType | None) -> None:
     raise Terminated(number)
 
 
-def _complain(text: str, code: int) -> None:
+def _complain(text: str, code: int) -> int:
     sys.stderr.write(f"killtest: {text}\n")
-    sys.exit(code)
+    return code

@@ -47,6 +47,7 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     subject.check_runnable(who)
     chosen = _schedule(faults, schedule_file)
     site = site_changes(options["site_words"])
+    campaign.site_of(who.site, site, "--site")
     # A single control without a schedule is the trial itself.
     controls = options["controls"] if chosen.faults else max(1, options["controls"])
     spec = Spec(
@@ -54,7 +55,6 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     )
     if chosen.faults:
         spec = msgspec.structs.replace(spec, schedules=(Rule(group=chosen.name, faults=chosen.faults),))
-    campaign.site_of(SiteNeeds(), site, "--site")
     folder = CampaignFolder(options["results"] / spec.name)
     try:
         folder.settle(_text_of(spec), spec, ["killtest", *sys.argv[1:]])
@@ -73,6 +73,8 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
 def _subject(words: tuple[str, ...], options: dict[str, Any]) -> Subject:
     if options["store"]:
         return subject.from_command(words, options["store"], options["key"], options["query"])
+    if options["key"] or options["query"]:
+        raise UsageError("--key and --query go with --store; a subject with a manifest says both there")
     if len(words) != 1:
         raise UsageError("name one subject (killtest list), or give --store READER:PATH and a command behind --")
     return subject.find(words[0])
@@ -96,6 +98,7 @@ def _name_of(faults: tuple[str, ...]) -> str:
     if not faults:
         return "control"
     words = "".join(c if c.isalnum() or c in "-_.+" else "-" for c in faults[0]).strip("-")
+    words = words[:60].rstrip("-")
     return words if len(faults) == 1 else f"{words}-and-{len(faults) - 1}-more"
 
 
@@ -117,7 +120,17 @@ def site_changes(words: tuple[str, ...]) -> dict[str, Any]:
 def _free_name(results: Path, who: Subject) -> str:
     taken = [path.name.rpartition("-")[2] for path in results.glob(f"run-{who.name}-[0-9]*")]
     number = 1 + max((int(text) for text in taken if text.isdigit()), default=0)
-    return f"run-{who.name}-{number:03d}"
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        while True:
+            name = f"run-{who.name}-{number:03d}"
+            try:
+                (results / name).mkdir()  # claims the number, in case another run looks for one right now
+                return name
+            except FileExistsError:
+                number += 1
+    except OSError as error:
+        raise UsageError(f"--results {results}: {error.strerror or error}") from None
 
 
 def _text_of(spec: Spec) -> str:

@@ -31,7 +31,7 @@ def _read_file(data: bytes, label: str, key: str, rows: list[Row], damage: list[
         place = f"{label}line {number}"
         try:
             found = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             damage.append(f"{place}: {error}")
             continue
         if isinstance(found, dict):

@@ -9,7 +9,7 @@ import shutil
 import sqlite3
 from pathlib import Path
 
-from killtest.errors import StoreError
+from killtest.errors import QueryError, StoreError
 from killtest.store.rows import Rows, row_of
 
 _COMPANIONS = ("", "-wal", "-journal")
@@ -25,11 +25,16 @@ def read(database: Path, query: str, scratch: Path) -> Rows | None:
         if source.exists():
             shutil.copyfile(source, copy.with_name(copy.name + suffix))
     connection = sqlite3.connect(copy)
+    # Text that is no UTF-8 spoils its own value only.
+    connection.text_factory = lambda data: data.decode("utf-8", "backslashreplace")
     try:
         return _run(connection, query)
-    except (sqlite3.Error, UnicodeDecodeError) as error:
+    except sqlite3.OperationalError as error:
         if "no such table" in str(error):
             return None
+        kind = QueryError if "no such column" in str(error) or "syntax error" in str(error) else StoreError
+        raise kind(f"store {database.name}: {error} (query: {query})") from error
+    except sqlite3.Error as error:
         raise StoreError(f"store {database.name}: {error} (query: {query})") from error
     finally:
         connection.close()
@@ -39,6 +44,6 @@ def _run(connection: sqlite3.Connection, query: str) -> Rows:
     cursor = connection.execute(query)
     names = [column[0] for column in cursor.description or ()]
     if "key" not in names:
-        raise StoreError(f"the query gives no column `key`, only {', '.join(names) or 'nothing'}: {query}")
+        raise QueryError(f"the query gives no column `key`, only {', '.join(names) or 'nothing'}: {query}")
     rows = (dict(zip(names, values, strict=True)) for values in cursor)
     return Rows(tuple(row_of(row, f"row {number}") for number, row in enumerate(rows, 1)))
