@@ -59,3 +59,19 @@ def test_tables_are_those_of_the_reference_results(campaign: str, name: str) -> 
     table = next(table for table in tables_of(campaign) if table.name.partition("-")[0] == name)
     rows = [line for line in markdown(table).splitlines() if line.startswith("|")]
     assert "\n".join(rows) in README
+
+
+@pytest.mark.parametrize("campaign", ["article", "comparison", "mixed"])
+def test_reference_results_hold_what_is_claimed_of_every_trial(campaign: str) -> None:
+    lines = ledger.read(ROOT / "results" / "reference" / campaign / "trials.jsonl")
+    for line in lines:
+        rows, rows_after = line["data"]["rows"], line["data"]["rows_after"]
+        struck = sum(fault["status"] != "not_reached" for fault in line["faults"])
+        if line["control"]:
+            assert (line["outcome"], rows, line["traffic"]["requests"]) == ("PASS", 500, 525)
+        elif line["subject"] == "idempotent":
+            assert (line["outcome"], rows) == ("PASS", 500)
+            assert line["traffic"]["requests"] <= 525 + struck
+        elif line["subject"] in ("naive", "append_jsonl"):
+            assert rows == 500 + rows_after[-2]
+    assert len(lines) == {"article": 14, "comparison": 66, "mixed": 48}[campaign]
