@@ -11,12 +11,12 @@ from killtest.errors import HarnessFailure
 from killtest.evidence import Course, Ending, Incarnation
 from killtest.fault import Fault
 from killtest.history import History
-from killtest.launcher import Launcher, Order
+from killtest.launcher import Order
 from killtest.life import Life
 from killtest.manifest import Limits
-from killtest.site import Site, open_requests
+from killtest.site import open_requests
 from killtest.snapshot import Snapshot
-from killtest.striker import Striker
+from killtest.striker import Field, Striker
 
 Event = dict[str, Any]
 # Below this share of one CPU a process counts as idle: a true hang used 0.00 CPU s in 5 s, an event
@@ -27,19 +27,8 @@ _IDLE_LOOKS = 5
 _SETTLE_S = 1.0
 
 
-class Stage(Protocol):
-    """The world a trial runs in."""
-
-    @property
-    def launcher(self) -> Launcher:
-        """The process side."""
-
-    @property
-    def site(self) -> Site:
-        """The shop."""
-
-    def now(self) -> float:
-        """CLOCK_MONOTONIC seconds."""
+class Stage(Field, Protocol):
+    """The world a trial runs in: the striker's field, with events, orders and the store."""
 
     def next_event(self, until_s: float) -> Event | None:
         """The next event of the warden or the site; None once it is `until_s`."""
