@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from killtest import campaign, single_run, subject, toml_file
+from killtest import single_run, subject, toml_file
 from killtest.errors import UsageError
 from killtest.manifest import Limits, Subject
 from killtest.schedule import Rule

@@ -25,7 +25,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def killtest(request: pytest.FixtureRequest, tmp_path: Path) -> "KillFixture":
-    """Kill a crawler at chosen moments and judge what it stored: killtest([...], store=..., query=..., kills=10)."""
+    """Call it with a crawler: it kills it at chosen moments and judges what it stored (docs/pytest.md)."""
     from killtest.kill_fixture import KillFixture
 
     config, node = request.config, request.node
