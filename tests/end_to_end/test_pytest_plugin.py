@@ -53,9 +53,8 @@ def told(output: str, word: str) -> list[str]:
 def test_failing_crawlers_fail_with_proof_and_sound_ones_pass(project: Project, mode: str) -> None:
     output = project.pytest(mode, "tests")
     assert re.search(r"^=+ 2 failed, 2 passed in", output, re.MULTILINE), output
-    assert (
-        "FAILED tests/test_kills.py::test_insert_does_not - AssertionError: FAIL  insert  30 of 30 products" in output
-    )
+    assert "FAILED tests/test_kills.py::test_insert_does_not" in output
+    assert re.search(r"^E +AssertionError: FAIL  insert  30 of 30 products", output, re.MULTILINE), output
     seeds = [
         f"seed='tests/test_kills.py::test_{name}'" for name in ("insert_does_not", "report_tells_what_the_test_did_not")
     ]
