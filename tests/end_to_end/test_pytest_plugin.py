@@ -86,6 +86,18 @@ def test_results_folder_and_the_same_kills_in_every_kind_of_run(project: Project
     assert heading == "# What the test 'tests/test_kills.py::test_insert_does_not' asked for."
 
 
+def test_the_documented_example_fails_as_documented(project: Project) -> None:
+    docs = (built_wheel.ROOT / "docs" / "pytest.md").read_text("utf-8")
+    readme = (built_wheel.ROOT / "README.md").read_text("utf-8")
+    for name, text in {"tests/test_mine.py": docs, "mine.py": readme}.items():
+        found = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+        assert found is not None
+        (project.root / name).write_text(found[1])
+    output = project.pytest("tests/test_mine.py")
+    for line in re.findall(r"^E .*? (?=…)", docs, re.MULTILINE):
+        assert line in output
+
+
 def test_nothing_is_imported_until_a_test_asks(project: Project) -> None:
     script = (
         "import pytest, sys; pytest.main(['-q', '--collect-only', '-p', 'no:cacheprovider', 'tests']); "
