@@ -38,7 +38,7 @@ class CampaignFolder:
     def settle(self, text: str, spec: Spec, argv: list[str]) -> None:
         """Store the specification, or check that the one stored is the same; UsageError when it is not."""
         stored = self.path / SPEC
-        wanted = text + _DRAWN_HEAD + _drawn(spec)
+        wanted = _with_drawn(text, spec)
         if not stored.exists():
             write_whole(self.path / "environment.json", machine.describe(self.path, argv))
             write_whole(stored, wanted.encode())
@@ -46,6 +46,10 @@ class CampaignFolder:
             raise UsageError(
                 f"{stored} was written from another specification; start anew with --fresh, or give another --results"
             )
+
+    def extend(self, text: str, spec: Spec) -> None:
+        """Replace the stored specification by one with schedules drawn from what its controls showed."""
+        write_whole(self.path / SPEC, _with_drawn(text, spec).encode())
 
     def trial(self, trial_id: str) -> Path:
         """The folder of one trial's evidence."""
@@ -62,10 +66,10 @@ class CampaignFolder:
         os.close(self.lock)
 
 
-def _drawn(spec: Spec) -> str:
+def _with_drawn(text: str, spec: Spec) -> str:
     # Also without a schedule the table is there: a campaign of controls alone.
     tables = [{name: value for name, value in msgspec.to_builtins(one).items() if value} for one in schedules_of(spec)]
-    return tomli_w.dumps({"drawn": tables}) if tables else ""
+    return text + _DRAWN_HEAD + (tomli_w.dumps({"drawn": tables}) if tables else "")
 
 
 def stored_spec(folder: Path) -> Spec:

@@ -108,7 +108,7 @@ BAD_MANIFEST = '[store\nreader = "jsonl"\n'
         (["frobnicate"], "No such command"),
         (["run", "naive", "--key", "sku"], "--key and --query go with --store"),
         (["run", "naive", "--site", "products=3"], "list_pages = 25 with products = 3"),
-        (["run", "naive", "--results", "bad.toml"], "--results bad.toml: "),
+        (["run", "naive", "--results", "bad.toml"], "bad.toml: File exists; give another folder for results"),
         (["bench", "article", "--results", "bad.toml"], "give another --results"),
         (["run", "--store", "jsonl:o", "--key", "k", "--", "{nope}"], "can't execute '{nope}'"),
     ],

@@ -6,6 +6,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import built_wheel
 import pytest
 from killtest import subject
 
@@ -16,11 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def unpacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout, built and unpacked."""
     folder = tmp_path_factory.mktemp("wheel")
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
-    done = subprocess.run(build, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    (wheel,) = folder.glob("killtest-*.whl")
-    with zipfile.ZipFile(wheel) as archive:
+    with zipfile.ZipFile(built_wheel.build(folder)) as archive:
         archive.extractall(folder / "site")
     return folder / "site"
 

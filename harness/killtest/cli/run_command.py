@@ -6,15 +6,13 @@ from typing import Any
 
 import click
 import msgspec
-import tomli_w
 
-from killtest import campaign, campaign_run, schedule, subject
-from killtest.campaign import Spec
-from killtest.campaign_folder import CampaignFolder, stored_spec
+from killtest import schedule, single_run, subject
+from killtest.campaign_folder import stored_spec
 from killtest.errors import UsageError
-from killtest.fault import parse
 from killtest.manifest import SiteNeeds, Subject
-from killtest.schedule import Rule, Schedule
+from killtest.schedule import Schedule
+from killtest.single_run import Order, rule_of, schedule_of
 from killtest.story import Story
 
 _EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
@@ -44,29 +42,20 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     killtest run --store jsonl:out.jsonl --key sku -- node crawl.js {site_url}
     """
     who = _subject(words, options)
-    subject.check_runnable(who)
-    chosen = _schedule(faults, schedule_file)
-    site = site_changes(options["site_words"])
-    campaign.site_of(who.site, site, "--site")
-    # A single control without a schedule is the trial itself.
-    controls = options["controls"] if chosen.faults else max(1, options["controls"])
-    spec = Spec(
-        name=_free_name(options["results"], who), subjects=(who.name,), controls=controls, keep="always", site=site
+    order = Order(
+        subject=who,
+        rule=rule_of(_schedule(faults, schedule_file)),
+        argv=["killtest", *sys.argv[1:]],
+        heading="What `killtest run` was asked for.",
+        site=site_changes(options["site_words"]),
+        controls=options["controls"],
     )
-    if chosen.faults:
-        spec = msgspec.structs.replace(spec, schedules=(Rule(group=chosen.name, faults=chosen.faults),))
-    folder = CampaignFolder(options["results"] / spec.name)
-    try:
-        folder.settle(_text_of(spec), spec, ["killtest", *sys.argv[1:]])
-        story = Story(quiet=options["as_json"])
-        lines = campaign_run.run(spec, {who.name: who}, folder, story)
-    finally:
-        folder.close()
-    verdict = lines[-1]
+    story = Story(quiet=options["as_json"])
+    verdict, folder = single_run.run(order, options["results"], story)
     if options["as_json"]:
         click.echo(msgspec.json.encode(verdict).decode())
     else:
-        story.close(verdict, folder.path)
+        story.close(verdict, folder)
     return _EXIT_CODES[verdict["outcome"]]
 
 
@@ -84,7 +73,7 @@ def _schedule(faults: tuple[str, ...], schedule_file: str | None) -> Schedule:
     if faults and schedule_file:
         raise UsageError("--fault and --schedule exclude each other")
     if schedule_file is None:
-        return Schedule(_name_of(faults), tuple(parse(text).text for text in faults))
+        return schedule_of(faults)
     path, _, name = schedule_file.partition("#")
     if not name:
         return schedule.read(Path(path))
@@ -92,14 +81,6 @@ def _schedule(faults: tuple[str, ...], schedule_file: str | None) -> Schedule:
     if not found:
         raise UsageError(f"{path}: no schedule {name!r} was drawn there")
     return found[0]
-
-
-def _name_of(faults: tuple[str, ...]) -> str:
-    if not faults:
-        return "control"
-    words = "".join(c if c.isalnum() or c in "-_.+" else "-" for c in faults[0]).strip("-")
-    words = words[:60].rstrip("-")
-    return words if len(faults) == 1 else f"{words}-and-{len(faults) - 1}-more"
 
 
 def site_changes(words: tuple[str, ...]) -> dict[str, Any]:
@@ -115,26 +96,3 @@ def site_changes(words: tuple[str, ...]) -> dict[str, Any]:
         except msgspec.ValidationError as error:
             raise UsageError(f"--site {word!r}: {error}") from None
     return changes
-
-
-def _free_name(results: Path, who: Subject) -> str:
-    taken = [path.name.rpartition("-")[2] for path in results.glob(f"run-{who.name}-[0-9]*")]
-    number = 1 + max((int(text) for text in taken if text.isdigit()), default=0)
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        while True:
-            name = f"run-{who.name}-{number:03d}"
-            try:
-                (results / name).mkdir()  # claims the number, in case another run looks for one right now
-                return name
-            except FileExistsError:
-                number += 1
-    except OSError as error:
-        raise UsageError(f"--results {results}: {error.strerror or error}") from None
-
-
-def _text_of(spec: Spec) -> str:
-    table: dict[str, Any] = {"schema": spec.schema, "name": spec.name, "subjects": list(spec.subjects)}
-    table |= {"controls": spec.controls, "again": spec.again, "keep": spec.keep, "site": spec.site}
-    table["schedules"] = [{"group": rule.group, "faults": list(rule.faults)} for rule in spec.schedules]
-    return "# What `killtest run` was asked for.\n" + tomli_w.dumps(table)
