@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 import msgspec
-import tomli_w
 
 from killtest import campaign, campaign_run, schedule, subject
 from killtest.campaign import Spec
@@ -43,7 +42,7 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     SUBJECT is a name (killtest list), NAME:VARIANT, or the path of a folder or subject.toml. Without a manifest:
     killtest run --store jsonl:out.jsonl --key sku -- node crawl.js {site_url}
     """
-    who = _subject(words, options)
+    who = subject_of(words, options)
     subject.check_runnable(who)
     chosen = _schedule(faults, schedule_file)
     site = site_changes(options["site_words"])
@@ -57,7 +56,7 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
         spec = msgspec.structs.replace(spec, schedules=(Rule(group=chosen.name, faults=chosen.faults),))
     folder = CampaignFolder(options["results"] / spec.name)
     try:
-        folder.settle(_text_of(spec), spec, ["killtest", *sys.argv[1:]])
+        folder.settle(campaign.text_of(spec, "What `killtest run` was asked for."), spec, ["killtest", *sys.argv[1:]])
         story = Story(quiet=options["as_json"])
         lines = campaign_run.run(spec, {who.name: who}, folder, story)
     finally:
@@ -70,7 +69,8 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     return _EXIT_CODES[verdict["outcome"]]
 
 
-def _subject(words: tuple[str, ...], options: dict[str, Any]) -> Subject:
+def subject_of(words: tuple[str, ...], options: dict[str, Any]) -> Subject:
+    """The subject that a command line names, or makes of --store, --key, --query and a command."""
     if options["store"]:
         return subject.from_command(words, options["store"], options["key"], options["query"])
     if options["key"] or options["query"]:
@@ -131,10 +131,3 @@ def _free_name(results: Path, who: Subject) -> str:
                 number += 1
     except OSError as error:
         raise UsageError(f"--results {results}: {error.strerror or error}") from None
-
-
-def _text_of(spec: Spec) -> str:
-    table: dict[str, Any] = {"schema": spec.schema, "name": spec.name, "subjects": list(spec.subjects)}
-    table |= {"controls": spec.controls, "again": spec.again, "keep": spec.keep, "site": spec.site}
-    table["schedules"] = [{"group": rule.group, "faults": list(rule.faults)} for rule in spec.schedules]
-    return "# What `killtest run` was asked for.\n" + tomli_w.dumps(table)
