@@ -16,7 +16,7 @@ from killtest.manifest import SiteNeeds, Subject
 from killtest.schedule import Rule, Schedule
 from killtest.story import Story
 
-_EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
+EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
 
 
 @click.command("run")
@@ -66,7 +66,7 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
         click.echo(msgspec.json.encode(verdict).decode())
     else:
         story.close(verdict, folder.path)
-    return _EXIT_CODES[verdict["outcome"]]
+    return EXIT_CODES[verdict["outcome"]]
 
 
 def subject_of(words: tuple[str, ...], options: dict[str, Any]) -> Subject:

@@ -115,7 +115,9 @@ def _unknown(tally: Tally, budget: Budget) -> list[Breach]:
     lines = [line for line in tally.lines if line["outcome"] == "UNKNOWN"]
     if len(lines) <= budget.unknown:
         return []
-    message = f"{len(lines)} of {len(tally.lines)} trials, allowed {budget.unknown}; the first: {lines[0]['problem']}"
+    message = (
+        f"{len(lines)} of {len(tally.lines)} trials, allowed {budget.unknown}; the first: {lines[0].get('problem')}"
+    )
     return [of_trials("UNKNOWN", "unknown", message, tally.subject, lines)]
 
 

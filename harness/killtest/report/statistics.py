@@ -142,7 +142,8 @@ def sign_test(more: int, fewer: int) -> float:
     if more < 0 or fewer < 0:
         raise ValueError(f"a sign test counts pairs, got {more} and {fewer}")
     n = more + fewer
-    return sum(math.comb(n, k) for k in range(more, n + 1)) / 2**n
+    tail: float = sum(math.comb(n, k) for k in range(more, n + 1)) / 2**n
+    return tail
 
 
 def _checked_level(level: float) -> float:
