@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+import tomli_w
 from msgspec import Meta
 
 from killtest import toml_file
@@ -77,6 +78,23 @@ def load(path: Path) -> Spec:
     for schedule in schedules_of(spec):
         schedule.parsed()
     return spec
+
+
+def text_of(spec: Spec, head: str) -> str:
+    """The specification as a campaign file, below the comment `head`; for campaigns that no file describes."""
+    table: dict[str, Any] = {"schema": spec.schema, "name": spec.name, "subjects": list(spec.subjects)}
+    table |= {"controls": spec.controls, "again": spec.again, "keep": spec.keep, "seed": spec.seed}
+    table["site"] = spec.site
+    table["schedules"] = [_said(rule) for rule in spec.schedules]
+    comment = "".join(f"# {line}\n" for line in head.splitlines())
+    return comment + tomli_w.dumps(table)
+
+
+def _said(rule: Rule) -> dict[str, Any]:
+    """What a campaign file has to say of the rule: all that is not the default."""
+    plain = msgspec.to_builtins(Rule(group=rule.group))
+    said = {name: value for name, value in msgspec.to_builtins(rule).items() if value != plain[name]}
+    return {"group": rule.group} | {name: list(v) if isinstance(v, tuple) else v for name, v in said.items()}
 
 
 def _refuse_repeats(names: Sequence[str], complaint: str) -> None:

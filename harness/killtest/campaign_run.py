@@ -1,8 +1,10 @@
-"""Run a campaign: every trial once, each finished one in the ledger before the next begins, from wherever it was."""
+"""Run a campaign: every trial once, each in the ledger as soon as it is finished, from wherever it was."""
 
 import shutil
+import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +15,7 @@ from killtest.campaign import Planned, Spec, plan, site_of
 from killtest.campaign_folder import SPEC, CampaignFolder
 from killtest.errors import KilltestError, UsageError
 from killtest.evidence import Evidence
+from killtest.halt import Halt
 from killtest.history import Entry
 from killtest.manifest import Subject
 from killtest.trial_line import Line, reproduce, to_line
@@ -28,47 +31,106 @@ class Watcher(Protocol):
     def trial_began(self, planned: Planned) -> None:
         """A trial begins."""
 
-    def heard(self, entry: Entry) -> None:
-        """An entry of the running trial's history."""
+    def heard(self, trial_id: str, entry: Entry) -> None:
+        """An entry of a running trial's history; several trials may be running."""
 
     def trial_ended(self, line: Line) -> None:
         """A trial is finished and in the ledger."""
 
 
-def run(spec: Spec, subjects: Mapping[str, Subject], folder: CampaignFolder, watcher: Watcher) -> list[Line]:
-    """Run what is not in the ledger yet; all lines of the campaign."""
+def run(
+    spec: Spec, subjects: Mapping[str, Subject], folder: CampaignFolder, watcher: Watcher, jobs: int = 1
+) -> list[Line]:
+    """Run what is not in the ledger yet, the controls first, then `jobs` trials side by side; all its lines.
+
+    Whatever ends it early (Ctrl-C, a subject that can't be started) ends every running trial; those are not in the
+    ledger and run again from the start next time.
+    """
     trials = plan(spec, dict(subjects))
     kept = {line["id"] for line in folder.ledger.lines if _is_kept(spec, line)}
     folder.sweep(kept)
-    watcher.campaign_began(trials, folder.ledger.finished())
-    for planned in trials:
-        if planned.id not in folder.ledger.finished():
-            watcher.trial_began(planned)
-            line = _run_one(planned, spec, folder, watcher)
-            watcher.trial_ended(line)
+    finished = folder.ledger.finished()
+    watcher.campaign_began(trials, finished)
+    runner = _Runner(spec, folder, watcher)
+    left = [planned for planned in trials if planned.id not in finished]
+    alone = [planned for planned in left if planned.is_control or jobs == 1]
+    for planned in alone:
+        runner.run(planned)
+    if len(alone) < len(left):
+        runner.run_side_by_side([planned for planned in left if planned not in alone], jobs)
     return folder.ledger.lines
 
 
-def _run_one(planned: Planned, spec: Spec, folder: CampaignFolder, watcher: Watcher) -> Line:
-    site = site_of(planned.subject.site, spec.site, spec.name)
-    weather = machine.weather(folder.path)
-    place = folder.trial(planned.id)
-    control = None if planned.is_control else control_of(planned.subject, folder.ledger.lines)
-    found, answer = attempt(
-        lambda: trial.run(planned, site, place, watcher, inherit=(folder.lock,)),
-        lambda found: verdict.judge(found, control),
-        place,
-    )
-    if planned.is_control and found is not None:
-        check_store(planned, found, place)
-    line = to_line(planned, spec.name, answer, found)
-    line["machine"] = msgspec.to_builtins(weather)
-    line["evidence"] = f"trials/{planned.id}" if _is_kept(spec, line) else None
-    line["reproduce"] = reproduce(planned, str(folder.path / SPEC), site_words(planned, spec.site))
-    folder.ledger.append(line)
-    if not _is_kept(spec, line):
-        shutil.rmtree(place)
-    return line
+class _Runner:
+    """Runs trials; ledger and watcher hear of them one at a time, from whatever thread."""
+
+    def __init__(self, spec: Spec, folder: CampaignFolder, watcher: Watcher) -> None:
+        self._spec = spec
+        self._folder = folder
+        self._watcher = watcher
+        self._halt = Halt()
+        self._lock = threading.Lock()
+
+    def run_side_by_side(self, trials: list[Planned], jobs: int) -> None:
+        """Run them in `jobs` threads; the first that raises, or a signal to this thread, ends them all."""
+        with ThreadPoolExecutor(jobs) as pool:
+            futures = [pool.submit(self.run, planned) for planned in trials]
+            try:
+                for future in as_completed(futures):
+                    future.result()
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                self._halt.call()
+                raise
+
+    def run(self, planned: Planned) -> None:
+        """Run one trial to its line in the ledger."""
+        self._halt.check()
+        with self._lock:
+            self._watcher.trial_began(planned)
+        line = self._line(planned)
+        place = self._folder.trial(planned.id)
+        with self._lock:
+            # A trial that was halted looks like a failure of ours; it is none, and it must not be written down.
+            self._halt.check()
+            self._folder.ledger.append(line)
+            self._watcher.trial_ended(line)
+        if not _is_kept(self._spec, line):
+            shutil.rmtree(place)
+
+    def _line(self, planned: Planned) -> Line:
+        spec, folder = self._spec, self._folder
+        site = site_of(planned.subject.site, spec.site, spec.name)
+        weather = machine.weather(folder.path)
+        place = folder.trial(planned.id)
+        control = None if planned.is_control else control_of(planned.subject, folder.ledger.lines)
+        ear = _Ear(planned.id, self._watcher, self._lock)
+        found, answer = attempt(
+            lambda: trial.run(planned, site, place, ear, inherit=(folder.lock,), halt=self._halt),
+            lambda found: verdict.judge(found, control),
+            place,
+        )
+        if planned.is_control and found is not None:
+            check_store(planned, found, place)
+        line = to_line(planned, spec.name, answer, found)
+        line["machine"] = msgspec.to_builtins(weather)
+        line["evidence"] = f"trials/{planned.id}" if _is_kept(spec, line) else None
+        line["reproduce"] = reproduce(planned, str(folder.path / SPEC), site_words(planned, spec.site))
+        return line
+
+
+class _Ear:
+    """Hears one trial's history and passes it on with the trial's id."""
+
+    def __init__(self, trial_id: str, watcher: Watcher, lock: threading.Lock) -> None:
+        self._trial_id = trial_id
+        self._watcher = watcher
+        self._lock = lock
+
+    def heard(self, entry: Entry) -> None:
+        """Pass one entry on."""
+        with self._lock:
+            self._watcher.heard(self._trial_id, entry)
 
 
 def check_store(planned: Planned, found: Evidence, place: Path) -> None:

@@ -1,5 +1,6 @@
 """JSON lines over a stream socket: requests with replies, and events that may arrive at any time."""
 
+import contextlib
 import socket
 import time
 from collections import deque
@@ -65,6 +66,12 @@ class Channel:
         if not data:
             self.is_closed = True
         self._take(data)
+
+    def hang_up(self) -> None:
+        """End the conversation from another thread: whoever waits here is woken, and hears that the peer has gone."""
+        # Not close: the descriptor's number could be another file's before the waiting thread looks again.
+        with contextlib.suppress(OSError):
+            self._connection.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Hang up."""

@@ -47,6 +47,12 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.shape in ("pages", "two_page") and self.list_pages > self.products:
             raise ValueError(f"list_pages = {self.list_pages} with products = {self.products}: some would be empty")
 
+    @property
+    def minimum(self) -> int:
+        """The page requests of a perfect crawl: every page once (docs/site-protocol.md)."""
+        lists = self.list_pages if self.shape in ("pages", "two_page") else 1
+        return lists + self.products * (2 if self.shape == "two_page" else 1)
+
 
 class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the rows are, below the store folder, and how to read them.

@@ -21,7 +21,8 @@ class Pace:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Start with nothing known."""
         self._clock = clock
-        self._began_s = 0.0
+        self._began_s: dict[str, float] = {}
+        self._side_by_side = 1
         self._spans_s: dict[str, list[float]] = defaultdict(list)
         self._waiting: list[str] = []
 
@@ -29,13 +30,14 @@ class Pace:
         """The subjects of the trials still to run, one entry per trial."""
         self._waiting = list(subjects)
 
-    def begin(self) -> None:
-        """A trial begins."""
-        self._began_s = self._clock()
+    def begin(self, trial_id: str) -> None:
+        """A trial begins, perhaps beside others."""
+        self._began_s[trial_id] = self._clock()
+        self._side_by_side = max(self._side_by_side, len(self._began_s))
 
-    def end(self, subject: str) -> None:
+    def end(self, trial_id: str, subject: str) -> None:
         """It has ended."""
-        self._spans_s[subject].append(self._clock() - self._began_s)
+        self._spans_s[subject].append(self._clock() - self._began_s.pop(trial_id))
         self._waiting.remove(subject)
 
     def left_s(self) -> float | None:
@@ -45,7 +47,7 @@ class Pace:
             return None
         overall = sum(known) / len(known)
         means = {subject: sum(spans) / len(spans) for subject, spans in self._spans_s.items()}
-        return sum(means.get(subject, overall) for subject in self._waiting)
+        return sum(means.get(subject, overall) for subject in self._waiting) / self._side_by_side
 
 
 class Bar:
@@ -56,8 +58,7 @@ class Bar:
         self._progress = progress
         self._pace = pace
         self._task = progress.add_task("", total=None, what="", left="")
-        self._trial = ""
-        self._facts = {"incarnation": 0, "kills": 0, "rows": 0, "requests": 0}
+        self._facts: dict[str, dict[str, int]] = {}  # of each running trial
 
     def campaign_began(self, trials: list[Planned], finished: set[str]) -> None:
         """Set the length of the bar."""
@@ -67,31 +68,33 @@ class Bar:
 
     def trial_began(self, planned: Planned) -> None:
         """Name the trial."""
-        self._trial = planned.id
-        self._facts = dict.fromkeys(self._facts, 0)
-        self._pace.begin()
-        self._show()
+        self._facts[planned.id] = {"incarnation": 0, "kills": 0, "rows": 0, "requests": 0}
+        self._pace.begin(planned.id)
+        self._show(planned.id)
 
-    def heard(self, entry: Entry) -> None:
+    def heard(self, trial_id: str, entry: Entry) -> None:
         """Move the counters."""
+        facts = self._facts[trial_id]
         if entry["event"] == "started":
-            self._facts["incarnation"] = entry["incarnation"]
+            facts["incarnation"] = entry["incarnation"]
         elif entry["event"] == "struck":
-            self._facts["kills"] += 1
+            facts["kills"] += 1
         elif entry["event"] == "ended":
-            self._facts |= {"rows": entry["rows"] or 0, "requests": entry["requests"]}
-        self._show()
+            facts |= {"rows": entry["rows"] or 0, "requests": entry["requests"]}
+        self._show(trial_id)
 
     def trial_ended(self, line: Line) -> None:
         """One more done."""
-        self._pace.end(line["subject"])
+        del self._facts[line["id"]]
+        self._pace.end(line["id"], line["subject"])
         self._progress.advance(self._task)
 
-    def _show(self) -> None:
-        facts = " ".join(f"{name} {value}" for name, value in self._facts.items())
+    def _show(self, trial_id: str) -> None:
+        facts = " ".join(f"{name} {value}" for name, value in self._facts[trial_id].items())
+        beside = f" and {len(self._facts) - 1} more" if len(self._facts) > 1 else ""
         left_s = self._pace.left_s()
         left = "" if left_s is None else f"about {left_s // 60:.0f}:{left_s % 60:02.0f} left"
-        self._progress.update(self._task, what=f"{self._trial}  {facts}", left=left)
+        self._progress.update(self._task, what=f"{trial_id}{beside}  {facts}", left=left)
 
 
 class Lines:
@@ -110,7 +113,7 @@ class Lines:
     def trial_began(self, planned: Planned) -> None:
         """Nothing to say yet."""
 
-    def heard(self, entry: Entry) -> None:
+    def heard(self, trial_id: str, entry: Entry) -> None:
         """Nothing to say: the trial's line follows."""
 
     def trial_ended(self, line: Line) -> None:

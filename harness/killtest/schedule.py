@@ -42,6 +42,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `between` bounds the uniform draw: seconds for the clocks `after` and `first`, request numbers for
     `request` and `response` (both ends included). `signals` are taken in turn, or drawn with
     `order = "drawn"`. `faults` instead of a draw gives every trial of the group the same written faults.
+    `each` draws nothing: every number of `between` once, a schedule of one fault each, named after its number.
     `subjects` limits the group to some of the campaign's subjects.
     """
 
@@ -53,6 +54,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     signals: tuple[str, ...] = ("KILL",)
     order: Literal["in_turn", "drawn"] = "in_turn"
     faults: tuple[str, ...] = ()
+    each: bool = False
     subjects: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -67,10 +69,20 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"between: {low} to {high} is no range")
         if not self.faults and self.trigger in ("request", "response") and (low < 1 or low % 1 or high % 1):
             raise ValueError(f"between: {low} to {high} are no request numbers")
+        if self.each:
+            self._check_each()
+
+    def _check_each(self) -> None:
+        if self.trigger not in ("request", "response"):
+            raise ValueError(f"each: wants the trigger request or response, which can be counted, not {self.trigger}")
+        if self.faults or self.trials > 1 or self.kills > 1 or len(self.signals) > 1:
+            raise ValueError("each: one fault a schedule, of one signal; leave out faults, trials and kills")
 
 
 def draw(rule: Rule, seed: str) -> list[Schedule]:
     """The schedules of one rule: the same rule and seed give the same schedules, byte for byte."""
+    if rule.each:
+        return [_only(rule, n) for n in range(int(rule.between[0]), int(rule.between[1]) + 1)]
     schedules = []
     for index in range(1, rule.trials + 1):
         own_seed = f"{seed}/{rule.group}/{index}"
@@ -79,6 +91,12 @@ def draw(rule: Rule, seed: str) -> list[Schedule]:
         name = rule.group if rule.trials == 1 else f"{rule.group}-{index}"
         schedules.append(Schedule(name, faults, rule.group, "" if rule.faults else own_seed))
     return schedules
+
+
+def _only(rule: Rule, n: int) -> Schedule:
+    trigger = Trigger(rule.trigger, n=n)
+    fault = parse(f"{trigger.text} {Step(rule.signals[0]).signal}")
+    return Schedule(f"{rule.group}-{n}", (fault.text,), rule.group)
 
 
 def _draw_faults(rule: Rule, source: random.Random) -> list[Fault]:

@@ -79,7 +79,7 @@ def _conduct(order: Order, folder: CampaignFolder, watcher: Watcher) -> Line:
     who, rule = order.subject, order.rule
     is_written = rule is not None and bool(rule.faults)
     spec = _spec(order, folder.path.name, rule if is_written else None)
-    folder.settle(_text_of(order.heading, spec), spec, order.argv)
+    folder.settle(campaign.text_of(spec, order.heading), spec, order.argv)
     lines = campaign_run.run(spec, {who.name: who}, folder, watcher)
     if is_written:
         return lines[-1]
@@ -87,7 +87,7 @@ def _conduct(order: Order, folder: CampaignFolder, watcher: Watcher) -> Line:
     if rule is None or control is None or not control.requests:
         return max(reversed(lines), key=lambda line: _WORST_LAST.index(line["outcome"]))
     spec = _spec(order, folder.path.name, msgspec.structs.replace(rule, between=(1, control.requests)))
-    folder.extend(_text_of(order.heading, spec), spec)
+    folder.extend(campaign.text_of(spec, order.heading), spec)
     return campaign_run.run(spec, {who.name: who}, folder, watcher)[-1]
 
 
@@ -119,20 +119,6 @@ def _claim(results: Path, who: Subject) -> Path:
                 number += 1
     except OSError as error:
         raise UsageError(f"{results}: {error.strerror or error}; give another folder for results") from None
-
-
-def _text_of(heading: str, spec: Spec) -> str:
-    table: dict[str, Any] = {"schema": spec.schema, "name": spec.name, "subjects": list(spec.subjects)}
-    table |= {"controls": spec.controls, "again": spec.again, "keep": spec.keep, "seed": spec.seed, "site": spec.site}
-    table["schedules"] = [_rule_table(rule) for rule in spec.schedules]
-    return f"# {heading}\n" + tomli_w.dumps(table)
-
-
-def _rule_table(rule: Rule) -> dict[str, Any]:
-    if rule.faults:
-        return {"group": rule.group, "faults": list(rule.faults)}
-    told = ("group", "kills", "trigger", "between", "signals", "order")
-    return {name: value for name, value in msgspec.to_builtins(rule).items() if name in told}
 
 
 def _write_manifest(who: Subject, path: Path) -> Subject:

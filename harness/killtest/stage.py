@@ -12,6 +12,7 @@ import msgspec
 from killtest import site, snapshot, subject
 from killtest.channel import Channel
 from killtest.errors import HarnessFailure
+from killtest.halt import Halt
 from killtest.launcher import Order, WardenLauncher
 from killtest.manifest import SiteNeeds, Subject
 from killtest.snapshot import Snapshot
@@ -26,8 +27,10 @@ _SETUP_DEADLINE_S = 300.0
 class RealStage:
     """One trial's world, in the folder `folder`; `close` ends every process of it."""
 
-    def __init__(self, who: Subject, needs: SiteNeeds, folder: Path, inherit: tuple[int, ...] = ()) -> None:
-        """Start warden and site, and run the subject's setup commands."""
+    def __init__(
+        self, who: Subject, needs: SiteNeeds, folder: Path, inherit: tuple[int, ...] = (), halt: Halt | None = None
+    ) -> None:
+        """Start warden and site, and run the subject's setup commands; `halt` ends all of it from another thread."""
         self.subject = who
         self.folder = folder = folder.resolve()
         self.store = folder / "store"
@@ -35,6 +38,9 @@ class RealStage:
         with ExitStack() as opened:
             self.launcher = WardenLauncher(inherit)
             opened.callback(self.launcher.close)
+            if halt is not None:
+                # The warden ends everything below it, the site among them, when its socket closes.
+                opened.enter_context(halt.ends(self.launcher.channel.hang_up))
             # Below the warden's folder, whose path is short: programs put UNIX sockets there.
             self._scratch = self.launcher.private / "tmp"
             self._scratch.mkdir()

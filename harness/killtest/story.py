@@ -25,7 +25,7 @@ class Story:
         """Name the trial."""
         self._say(f"{planned.id}")
 
-    def heard(self, entry: Entry) -> None:
+    def heard(self, trial_id: str, entry: Entry) -> None:
         """Tell one entry of the history, if it is one that people care about."""
         if entry["event"] == "trial_started":
             self._origin_s = entry["t_s"]

@@ -10,18 +10,24 @@ from killtest.campaign import Planned
 from killtest.conductor import Conductor
 from killtest.errors import HarnessFailure, UsageError
 from killtest.evidence import Evidence
+from killtest.halt import Halt
 from killtest.history import History, Listener
 from killtest.manifest import SiteNeeds
 from killtest.stage import RealStage
 
 
 def run(
-    planned: Planned, site: SiteNeeds, folder: Path, listener: Listener | None = None, inherit: tuple[int, ...] = ()
+    planned: Planned,
+    site: SiteNeeds,
+    folder: Path,
+    listener: Listener | None = None,
+    inherit: tuple[int, ...] = (),
+    halt: Halt | None = None,
 ) -> Evidence:
     """Run the trial in the new folder `folder` and return its evidence, which is also on disk there.
 
     Whatever the trial started has ended when this returns or raises. HarnessFailure is our own failure;
-    UsageError means that the subject could not be started at all.
+    UsageError means that the subject could not be started at all. `halt`, called from another thread, ends the trial.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -29,7 +35,7 @@ def run(
     (folder / "site.json").write_bytes(msgspec.json.encode(site) + b"\n")
     history = History(folder / "history.jsonl", listener)
     try:
-        stage = RealStage(planned.subject, site, folder, inherit)
+        stage = RealStage(planned.subject, site, folder, inherit, halt)
         try:
             _conduct(planned, stage, history)
         finally:

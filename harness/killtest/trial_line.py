@@ -28,6 +28,7 @@ def to_line(planned: Planned, campaign: str, verdict: Verdict, evidence: Evidenc
         "variant": who.variant,
         "schedule": {"name": schedule.name, "group": schedule.group, "seed": schedule.seed, "faults": schedule.faults},
         "control": planned.is_control,
+        "expect": who.expect,
         "outcome": verdict.outcome,
         "cause": verdict.cause,
         "problem": verdict.problem,

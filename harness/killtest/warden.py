@@ -6,6 +6,7 @@ ended. It is its descendants' subreaper (prctl(2), PR_SET_CHILD_SUBREAPER), so t
 died stays in sight; inside a PID namespace it is the init.
 """
 
+import contextlib
 import ctypes
 import os
 import select
@@ -237,7 +238,8 @@ class Warden:
 
     def _end_everything(self) -> None:
         if os.getpid() == 1:
-            os.kill(-1, signal.SIGKILL)  # all of the namespace but ourselves, at once
+            with contextlib.suppress(ProcessLookupError):  # nobody: the harness went before the site was started
+                os.kill(-1, signal.SIGKILL)  # all of the namespace but ourselves, at once
         self._end_subject({})
         if self._site is not None and self._site.returncode is None:
             self._site.kill()

@@ -9,6 +9,7 @@ import pytest
 from killtest import campaign, manifest, subject
 from killtest.cli import reference
 from killtest.cli.group import group
+from killtest.gate import budget
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -56,6 +57,19 @@ def test_the_campaign_page_shows_a_campaign_that_is_read(tmp_path: Path) -> None
     assert shown is not None
     (tmp_path / "c.toml").write_text(shown[1], "utf-8")
     assert len(campaign.schedules_of(campaign.load(tmp_path / "c.toml"))) == 6
+
+
+def test_the_gate_page_shows_the_budget_that_holds_without_a_file(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "gate.md").read_text("utf-8")
+    shown = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
+    assert shown is not None
+    (tmp_path / "budget.toml").write_text(shown[1], "utf-8")
+    budgets = budget.load(tmp_path / "budget.toml")
+    assert budgets.default == budget.Budget()
+    assert {
+        name for name in budget.Budget.__struct_fields__ if not re.search(rf"^{name} =", shown[1], re.MULTILINE)
+    } == set()
+    assert budgets.of("naive").duplicated == 600
 
 
 def test_links_lead_to_files() -> None:

@@ -74,6 +74,23 @@ def test_no_schedule_is_said_plainly(data: bytes) -> None:
         from_json(data, "x.json")
 
 
+def test_each_takes_every_number_of_the_range_once() -> None:
+    rule = Rule(group="held", each=True, trigger="response", between=(3, 6), signals=("INT",))
+    drawn = draw(rule, "1")
+    assert [one.faults for one in drawn] == [(f"response:{n} INT",) for n in (3, 4, 5, 6)]
+    assert [(one.name, one.group, one.seed) for one in drawn][::3] == [("held-3", "held", ""), ("held-6", "held", "")]
+    assert draw(rule, "2") == drawn
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"trigger": "after"}, {"trials": 2}, {"kills": 2}, {"signals": ("KILL", "INT")}, {"faults": ("request:1 KILL",)}],
+)
+def test_each_with_what_it_cannot_mean_is_refused(fields: dict[str, object]) -> None:
+    with pytest.raises(ValueError, match="each"):
+        Rule(group="g", each=True, **fields)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize(
     "fields",
     [

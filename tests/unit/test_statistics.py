@@ -13,6 +13,7 @@ from killtest.report.statistics import (
     mean,
     paired_ratio,
     rule_of_three,
+    sign_test,
     wilson_interval,
 )
 
@@ -117,3 +118,13 @@ def test_paired_ratio_is_after_over_before() -> None:
 def test_paired_ratio_refuses_what_makes_no_pairs(before: list[float], after: list[float], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         paired_ratio(before, after, random.Random(1))
+
+
+@pytest.mark.parametrize(("more", "fewer", "p"), [(0, 0, 1.0), (7, 0, 1 / 128), (0, 7, 1.0), (9, 1, 11 / 1024)])
+def test_sign_test_is_the_exact_binomial_tail(more: int, fewer: int, p: float) -> None:
+    assert sign_test(more, fewer) == pytest.approx(p)
+
+
+def test_sign_test_refuses_negative_counts() -> None:
+    with pytest.raises(ValueError, match="got -1 and 2"):
+        sign_test(-1, 2)

@@ -85,6 +85,6 @@ def test_pace_is_learned_per_subject() -> None:
     pace.plan(["slow", "quick", "slow", "quick", "new"])
     assert pace.left_s() is None
     for name in ("slow", "quick"):
-        pace.begin()
-        pace.end(name)
+        pace.begin(name)
+        pace.end(name, name)
     assert pace.left_s() == pytest.approx(10 + 2 + 6)

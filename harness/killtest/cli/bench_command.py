@@ -24,8 +24,9 @@ from killtest.trial_line import Line
     "--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True, help="Language of the tables."
 )
 @click.option("--fresh", is_flag=True, help="Start anew; an older run of it is moved aside.")
+@click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Trials side by side.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout: all trials.")
-def command(name: str, results: Path, lang: str, fresh: bool, as_json: bool) -> int:
+def command(name: str, results: Path, lang: str, fresh: bool, jobs: int, as_json: bool) -> int:
     """Run every trial of CAMPAIGN: article, comparison, mixed, quick, or the path of a campaign file.
 
     Killed or interrupted, the same command goes on where it was. Ends with 0 once the campaign is
@@ -44,7 +45,7 @@ def command(name: str, results: Path, lang: str, fresh: bool, as_json: bool) -> 
     try:
         folder.settle(path.read_text("utf-8"), spec, ["killtest", *sys.argv[1:]])
         with progress_for(Console(stderr=True)) as watcher:
-            lines = campaign_run.run(spec, subjects, folder, watcher)
+            lines = campaign_run.run(spec, subjects, folder, watcher, jobs)
         _report(spec, lines, folder.path, lang, as_json)
     finally:
         folder.close()

@@ -7,12 +7,11 @@ import msgspec
 
 from killtest import ledger
 from killtest.campaign_run import control_of, judge_again
+from killtest.cli.run_command import EXIT_CODES
 from killtest.errors import UsageError
 from killtest.manifest import StoreNeeds, Subject
 from killtest.trial_line import Line
 from killtest.verdict import worst
-
-_EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
 
 
 @click.command("judge")
@@ -32,7 +31,7 @@ def command(campaign: Path, as_json: bool) -> int:
             drift = "" if one["outcome"] == one["before"] else f"   was {one['before']}"
             click.echo(f"{one['outcome']:8} {one['id']}{drift}")
         click.echo(f"{len(kept)} of {len(lines)} trials had evidence")
-    return _EXIT_CODES[worst([one["outcome"] for one in judged])]
+    return EXIT_CODES[worst([one["outcome"] for one in judged])]
 
 
 def _judge(campaign: Path, line: Line, lines: list[Line]) -> Line:

@@ -15,7 +15,7 @@ from killtest.schedule import Schedule
 from killtest.single_run import Order, rule_of, schedule_of
 from killtest.story import Story
 
-_EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
+EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
 
 
 @click.command("run")
@@ -41,7 +41,7 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     SUBJECT is a name (killtest list), NAME:VARIANT, or the path of a folder or subject.toml. Without a manifest:
     killtest run --store jsonl:out.jsonl --key sku -- node crawl.js {site_url}
     """
-    who = _subject(words, options)
+    who = subject_of(words, options)
     order = Order(
         subject=who,
         rule=rule_of(_schedule(faults, schedule_file)),
@@ -56,10 +56,11 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
         click.echo(msgspec.json.encode(verdict).decode())
     else:
         story.close(verdict, folder)
-    return _EXIT_CODES[verdict["outcome"]]
+    return EXIT_CODES[verdict["outcome"]]
 
 
-def _subject(words: tuple[str, ...], options: dict[str, Any]) -> Subject:
+def subject_of(words: tuple[str, ...], options: dict[str, Any]) -> Subject:
+    """The subject that a command line names, or makes of --store, --key, --query and a command."""
     if options["store"]:
         return subject.from_command(words, options["store"], options["key"], options["query"])
     if options["key"] or options["query"]:
