@@ -29,9 +29,14 @@ _EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
 @click.option(
     "--site", "site_words", multiple=True, metavar="KEY=VALUE", help="Change the shop: latency_ms=3, list_pages=3."
 )
-@click.option("--store", metavar="READER:PATH", help="Without a manifest: jsonl:out.jsonl or sqlite:crawl.db.")
-@click.option("--key", help="With --store jsonl: the column that holds the natural key.")
-@click.option("--query", help="With --store sqlite: a SELECT that gives `key` and the fields to compare.")
+@click.option(
+    "--store", metavar="READER:PATH", help="Without a manifest: jsonl:out.jsonl, sqlite:crawl.db, files:*.html."
+)
+@click.option("--key", help="With jsonl: the column that is the natural key; with files: a pattern that catches it.")
+@click.option(
+    "--key-from", type=click.Choice(["path", "content"]), default="path", help="With files: where --key looks."
+)
+@click.option("--query", help="With sqlite: a SELECT that gives `key` and the fields to compare.")
 @click.option("--controls", default=2, show_default=True, type=click.IntRange(0), help="Fault-free runs judged first.")
 @click.option(
     "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
@@ -72,7 +77,7 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
 
 def _subject(words: tuple[str, ...], options: dict[str, Any]) -> Subject:
     if options["store"]:
-        return subject.from_command(words, options["store"], options["key"], options["query"])
+        return subject.from_command(words, options["store"], options["key"], options["query"], options["key_from"])
     if options["key"] or options["query"]:
         raise UsageError("--key and --query go with --store; a subject with a manifest says both there")
     if len(words) != 1:
