@@ -1,8 +1,9 @@
 """The files that `killtest init` writes: a manifest, a budget and a CI snippet, each with comments."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
+
+import tomli_w
 
 from killtest.manifest import SiteNeeds, StoreNeeds
 
@@ -98,4 +99,4 @@ def _quoted(text: str) -> str:
     """A TOML string: literal where it holds quotes or backslashes and can be, so that a pattern reads as it is."""
     if ("\\" in text or '"' in text) and "'" not in text and text.isprintable():
         return f"'{text}'"
-    return json.dumps(text, ensure_ascii=not text.isprintable())
+    return tomli_w.dumps({"x": text}).removeprefix("x = ").rstrip("\n")

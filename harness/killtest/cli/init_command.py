@@ -145,7 +145,7 @@ def _ask_store(done: Crawl, store: str | None) -> StoreNeeds:
     elif reader == "files":
         place = click.prompt("Key from", type=click.Choice(["path", "content"]), default="path", err=True)
         key = click.prompt("Key, a pattern with one group", err=True)
-        needs = StoreNeeds(reader, path, key=key, key_from=place)
+        needs = StoreNeeds(reader, path, key=key, key_from="content" if place == "content" else "path")
     else:
         needs = StoreNeeds(reader, path, key=click.prompt("Key, the column that is the natural key", err=True))
     manifest.check_store(needs, "--store")
