@@ -70,6 +70,18 @@ def python_crawler(folder: Path, body: str) -> list[str]:
     return ["--", "{python}", "crawl.py", "{site_url}"]
 
 
+def init_of_node(folder: Path) -> subprocess.CompletedProcess[str]:
+    """The Node crawler, and what init says to it."""
+    (folder / "crawl.mjs").write_text(NODE)
+    return killtest("init", "--yes", "--", "node", "crawl.mjs", "{site_url}", cwd=folder)
+
+
+def init_of_curl(folder: Path, save: str = IN_PLACE) -> subprocess.CompletedProcess[str]:
+    """The shell crawler, and what init says to it."""
+    (folder / "crawl.sh").write_text(SHELL.replace("SAVE", save))
+    return killtest("init", "--yes", "--name", "curl", "--", "sh", "crawl.sh", "{site_url}", cwd=folder)
+
+
 def judged(folder: Path, fault: str) -> dict[str, Any]:
     """What `run` says of the manifest that init wrote, with one control, under one kill."""
     done = killtest("run", "./subject.toml", "--fault", fault, "--controls", "1", "--json", cwd=folder)
@@ -81,8 +93,7 @@ def judged(folder: Path, fault: str) -> dict[str, Any]:
 
 @needs_node
 def test_node_crawler_with_json_lines_goes_through_init_and_run(tmp_path: Path) -> None:
-    (tmp_path / "crawl.mjs").write_text(NODE)
-    done = killtest("init", "--yes", "--", "node", "crawl.mjs", "{site_url}", cwd=tmp_path)
+    done = init_of_node(tmp_path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("PASS  crawl  30 of 30 products in 30 rows; 33 requests, 0 repeated\n")
     who = manifest.load(tmp_path / "subject.toml")
@@ -99,8 +110,7 @@ def test_node_crawler_with_json_lines_goes_through_init_and_run(tmp_path: Path) 
 
 @needs_curl
 def test_shell_crawler_with_a_file_per_page_goes_through_init_and_run(tmp_path: Path) -> None:
-    (tmp_path / "crawl.sh").write_text(SHELL.replace("SAVE", IN_PLACE))
-    done = killtest("init", "--yes", "--name", "curl", "--", "sh", "crawl.sh", "{site_url}", cwd=tmp_path)
+    done = init_of_curl(tmp_path)
     assert done.returncode == 0, done.stderr
     assert "compared with the shop: the key, availability, currency, price, title\n" in done.stdout
     store = manifest.load(tmp_path / "subject.toml").store
@@ -176,7 +186,7 @@ def test_crawler_that_fails_undisturbed_gets_its_files_and_is_told(tmp_path: Pat
         (LINES, ["--store", "jsonl:o.jsonl", "--key", "id"], "There is: out.jsonl"),
         (
             LINES,
-            ["--store", "sqlite:out.jsonl", "--query", "SELECT 1 AS key"],
+            ["--store", "sqlite:out.jsonl", "--query", "SELECT id AS key FROM t"],
             "can't be read: store out.jsonl: file is",
         ),
         (LINES, ["--store", "jsonl:o.jsonl"], "--key is missing, and no column of jsonl:o.jsonl has the shop's keys"),
