@@ -13,6 +13,8 @@ from killtest.store import sqlite
 from killtest.store.files import matching
 from killtest.truth import FIELDS
 
+# So many files of a kind may be different things, such as a log beside the rows.
+_FEW = 5
 _COMPANIONS = ("-wal", "-journal", "-shm")
 # By what they tell when two catch the same keys: markup says more than the bare form of a key.
 _CONTENT_KEYS = (r'class="sku">([^<]+)<', r'"sku": *"([^"]+)"', r"\b(SKU-\d+)\b")
@@ -93,13 +95,16 @@ def _quoted(name: str) -> str:
 
 
 def _patterns(store: Path, files: Iterable[Path]) -> Iterator[str]:
-    """A file's own path, or one pattern for all files of a folder that end alike."""
+    """One pattern for all files of a folder that end alike; where they are few, also each file's own path."""
     groups: dict[tuple[Path, str], list[Path]] = defaultdict(list)
     for path in files:
         relative = path.relative_to(store)
         groups[relative.parent, relative.suffix].append(relative)
     for (folder, suffix), members in groups.items():
-        yield str(members[0] if len(members) == 1 else folder / f"*{suffix}")
+        if len(members) <= _FEW:
+            yield from map(str, members)
+        if len(members) > 1:
+            yield str(folder / f"*{suffix}")
 
 
 def _names(taken: Snapshot) -> list[str]:
