@@ -44,6 +44,7 @@ docs: $(VENV)/.dev ## write docs/cli.md from the commands' help
 bench: $(VENV)/.dev ## speed, as ratios measured side by side
 	$(BIN)/python bench/site_throughput.py
 	$(BIN)/python bench/harness_cost.py
+	$(BIN)/python bench/first_verdict.py
 
 harness-kills: $(VENV)/.dev ## kill -9 the harness 100 times in the middle of campaigns
 	$(BIN)/python bench/harness_kills.py

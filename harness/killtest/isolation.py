@@ -34,21 +34,26 @@ def prefix() -> tuple[str, ...]:
         raise UsageError(f"KILLTEST_ISOLATION={wanted}: it is namespaces (the default, where they can be had) or none")
     if wanted == "none" or not sys.platform.startswith("linux"):
         return ()
-    unshare = shutil.which("unshare")
-    if unshare is None:
-        return ()
+    return () if refusal() else _words()
+
+
+def _words() -> tuple[str, ...]:
     user = () if os.geteuid() == 0 else ("--user", "--map-current-user", "--keep-caps")
-    words = (unshare, *user, *_NAMESPACES, "--")
-    return words if _works(words) else ()
+    return (shutil.which("unshare") or "unshare", *user, *_NAMESPACES, "--")
 
 
-def _works(words: tuple[str, ...]) -> bool:
+def refusal() -> str:
+    """The last line with which this machine refuses namespaces to a process of ours; empty when it grants them."""
     probe = "from killtest.isolation import raise_loopback; raise_loopback()"
     try:
-        done = subprocess.run([*words, sys.executable, "-c", probe], capture_output=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
+        done = subprocess.run(
+            [*_words(), sys.executable, "-c", probe], capture_output=True, text=True, timeout=20, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return str(error)
+    if done.returncode == 0:
+        return ""
+    return (done.stderr.strip().splitlines() or [f"ended with code {done.returncode}"])[-1]
 
 
 def drop_capabilities() -> None:

@@ -1,5 +1,6 @@
 """The manifest of a subject: what it is, how it is started, and how to read what it stored (docs/manifest.md)."""
 
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -11,7 +12,7 @@ from killtest.errors import UsageError
 
 Positive = Annotated[float, Meta(gt=0)]
 Command = Annotated[tuple[str, ...], Meta(min_length=1)]
-BUILT_READERS = ("sqlite", "jsonl")
+BUILT_READERS = ("sqlite", "jsonl", "files")
 # In the contract, and not built yet: naming them must fail aloud rather than be ignored.
 _LATER_FIELDS = ("reload", "services", "instances")
 
@@ -57,13 +58,17 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the rows are, below the store folder, and how to read them.
 
-    `query` (sqlite) names the columns: `key` is the natural key; `key` (jsonl) names the column that is.
+    `query` (sqlite) names the columns: `key` is the natural key; `key` (jsonl) names the column that is. For files,
+    one row each, `key` is a pattern whose group is searched for in what `key_from` says: the file's path below the
+    store folder or its content; `fields` are columns, each with such a pattern for the content.
     """
 
     reader: str
     path: str
     query: str | None = None
     key: str | None = None
+    key_from: Literal["path", "content"] = "path"
+    fields: dict[str, str] = {}
 
 
 class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -114,9 +119,26 @@ def check_store(store: StoreNeeds, source: str) -> None:
         raise UsageError(f"{source}: store reader {store.reader!r} is unknown; built: {', '.join(BUILT_READERS)}")
     wanted, given = ("query", store.query) if store.reader == "sqlite" else ("key", store.key)
     if not given:
-        raise UsageError(f"{source}: a {store.reader} store wants `{wanted}`, to say which column is the natural key")
+        what = "a pattern whose group is" if store.reader == "files" else "which column is"
+        raise UsageError(f"{source}: a {store.reader} store wants `{wanted}`, to say {what} the natural key")
     if Path(store.path).is_absolute() or ".." in Path(store.path).parts:
         raise UsageError(f"{source}: store path {store.path!r} must lie below the store folder")
+    if store.reader == "files":
+        _check_patterns(store, source)
+    elif store.fields or store.key_from != "path":
+        raise UsageError(f"{source}: `key_from` and [store.fields] go with the reader files, not {store.reader}")
+
+
+def _check_patterns(store: StoreNeeds, source: str) -> None:
+    for name, pattern in {"key": store.key or "", **store.fields}.items():
+        try:
+            groups = re.compile(pattern).groups
+        except re.error as error:
+            raise UsageError(f"{source}: store: {name} = {pattern!r} is no regular expression: {error}") from None
+        if groups != 1:
+            raise UsageError(f"{source}: store: {name} = {pattern!r} has {groups} groups; it wants one: the value")
+    if "key" in store.fields:
+        raise UsageError(f"{source}: store: `key` is no field: the pattern for it stands in [store] itself")
 
 
 def _with_variant(table: dict[str, Any], variant: str, path: Path) -> dict[str, Any]:

@@ -5,6 +5,7 @@ import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 from packaging.requirements import Requirement
@@ -44,21 +45,33 @@ def find(spec: str, near: Path = Path()) -> Subject:
     raise UsageError(f"unknown subject {name!r}; there are: {', '.join(names())}, or give the path of a {MANIFEST}")
 
 
-def from_command(command: Sequence[str], store: str, key: str | None, query: str | None) -> Subject:
+def from_command(
+    command: Sequence[str],
+    store: str,
+    key: str | None,
+    query: str | None,
+    key_from: Literal["path", "content"] = "path",
+) -> Subject:
     """A subject without a manifest: `store` is READER:PATH, relative words of the command are the caller's files."""
-    reader, colon, path = store.partition(":")
-    if not colon or not path:
-        raise UsageError(f"--store {store!r}: wants READER:PATH, for example jsonl:out.jsonl or sqlite:crawl.db")
+    reader, path = reader_and_path(store)
     if not command:
         raise UsageError(
             "no command: put it behind --, for example: killtest run --store … -- node crawl.js {site_url}"
         )
-    needs = StoreNeeds(reader=reader, path=path, query=query, key=key)
+    needs = StoreNeeds(reader=reader, path=path, query=query, key=key, key_from=key_from)
     check_store(needs, "--store")
-    return Subject(name=_name_of(command), command=tuple(command), store=needs, folder=str(Path.cwd()))
+    return Subject(name=name_of(command), command=tuple(command), store=needs, folder=str(Path.cwd()))
 
 
-def _name_of(command: Sequence[str]) -> str:
+def reader_and_path(store: str) -> tuple[str, str]:
+    """The two halves of `--store READER:PATH`."""
+    reader, colon, path = store.partition(":")
+    if not colon or not path:
+        raise UsageError(f"--store {store!r}: wants READER:PATH, for example jsonl:out.jsonl or sqlite:crawl.db")
+    return reader, path
+
+
+def name_of(command: Sequence[str]) -> str:
     """What to call a command: its last word that looks like a program, as far as a folder can bear it."""
     words = [word for word in command if not word.startswith(("-", "{")) and len(word) < 100]
     stem = Path(words[-1]).stem if words else ""
@@ -68,7 +81,7 @@ def _name_of(command: Sequence[str]) -> str:
 
 def check_runnable(subject: Subject) -> None:
     """UsageError when the subject's extra is not installed or a program of its commands can't be executed."""
-    missing = _missing_of_extra(subject.extra) if subject.extra else []
+    missing = missing_of_extra(subject.extra) if subject.extra else []
     if missing:
         what = ", ".join(missing)
         raise UsageError(f"{subject.name} needs {what}, not installed here: pip install 'killtest[{subject.extra}]'")
@@ -101,7 +114,8 @@ def _fill(word: str, values: dict[str, str]) -> str:
     return word
 
 
-def _missing_of_extra(extra: str) -> list[str]:
+def missing_of_extra(extra: str) -> list[str]:
+    """The packages of killtest's pip extra `extra` that are not installed here."""
     wanted = [Requirement(text) for text in importlib.metadata.requires("killtest") or ()]
     names_of_extra = [r.name for r in wanted if r.marker and r.marker.evaluate({"extra": extra})]
     return [name for name in names_of_extra if not _is_installed(name)]

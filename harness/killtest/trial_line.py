@@ -133,6 +133,7 @@ def subject_words(planned: Planned) -> list[str]:
         store = who.store
         key = ["--key", store.key] if store.key else []
         query = ["--query", store.query] if store.query else []
+        key += ["--key-from", store.key_from] if store.key_from != "path" else []
         return ["--store", f"{store.reader}:{store.path}", *key, *query]
     return [who.source + (f":{who.variant}" if who.variant else "")]
 

@@ -214,3 +214,19 @@ def test_list_names_subjects_and_campaigns(tmp_path: Path) -> None:
     assert {one["name"] for one in told["subjects"]} >= {"naive", "idempotent", "scrapy_jobdir", "append_jsonl"}
     assert {one["name"] for one in told["campaigns"]} == {"article", "comparison", "mixed", "quick"}
     assert "variant idempotent:short_lease" in killtest("list", cwd=tmp_path).stdout
+
+
+def test_files_without_a_manifest_and_their_reproduce_command(tmp_path: Path) -> None:
+    (tmp_path / "crawl.py").write_text(
+        "import sys, urllib.request as u\n"
+        "for n in range(1, 7):\n"
+        "    with open(f'{n}.html', 'wb') as out:\n"
+        "        out.write(u.urlopen(f'{sys.argv[1]}/product/{n}').read())\n"
+        "        n == 2 and out.truncate(9)\n"
+    )
+    key = ["--key", 'class="sku">([^<]+)<', "--key-from", "content"]
+    crawl = ["--", sys.executable, "crawl.py", "{site_url}"]
+    done = killtest("run", "--store", "files:*.html", *key, *SITE, "--controls", "1", *crawl, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert "corrupted: 2.html (no key)" in done.stdout
+    assert "--key 'class=\"sku\">([^<]+)<' --key-from content" in done.stdout

@@ -51,6 +51,17 @@ def test_the_manifest_page_shows_a_manifest_that_is_read(tmp_path: Path) -> None
     assert {field for field in fields if not re.search(rf"^\[?{field}\b", shown[1], re.MULTILINE)} == set()
 
 
+def test_the_manifest_page_shows_a_files_store_that_is_read(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "manifest.md").read_text("utf-8")
+    shown = re.search(r"```toml\n(\[store\].*?)```", text, re.DOTALL)
+    assert shown is not None
+    (tmp_path / "subject.toml").write_text('name = "x"\ncommand = ["x"]\n' + shown[1], "utf-8")
+    store = manifest.load(tmp_path / "subject.toml").store
+    page = '<h1 class="title">A</h1><span class="sku">SKU-00007</span><span class="price">1.50</span>'
+    caught = {name: re.findall(pattern, page) for name, pattern in {"key": store.key or "", **store.fields}.items()}
+    assert caught == {"key": ["SKU-00007"], "price": ["1.50"], "title": ["A"]}
+
+
 def test_the_campaign_page_shows_a_campaign_that_is_read(tmp_path: Path) -> None:
     text = (ROOT / "docs" / "campaigns.md").read_text("utf-8")
     shown = re.search(r"```toml\n(.*?)```", text, re.DOTALL)

@@ -55,6 +55,8 @@ def test_variant_changes_only_what_it_names(tmp_path: Path) -> None:
         (("[store]", "[limits]\nidle_s = -1\n[store]"), "`$.limits.idle_s`"),
         (("[store]", '[done]\nwhen = "idle"\n[store]'), "`$.done.when`"),
         (('"mine"', '"../mine"'), "`$.name`"),
+        (('key = "sku"', 'key = "(.+)"\nkey_from = "content"'), "go with the reader files, not jsonl"),
+        (('key = "sku"', 'key = "(.+)"\nkey_from = "name"'), "`$.store.key_from`"),
     ],
 )
 def test_mistake_is_named_with_file_and_place(change: tuple[str, str], complaint: str, tmp_path: Path) -> None:
@@ -63,6 +65,22 @@ def test_mistake_is_named_with_file_and_place(change: tuple[str, str], complaint
         manifest.load(path)
     assert complaint in str(caught.value)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("patterns", "complaint"),
+    [
+        ('key = "sku"', "key = 'sku' has 0 groups; it wants one: the value"),
+        ('key = "(.+)"\nfields = { price = "(" }', "price = '(' is no regular expression: missing )"),
+        ('key = "(.+)"\nfields = { key = "(.+)" }', "`key` is no field"),
+        ("", "a files store wants `key`, to say a pattern whose group is the natural key"),
+    ],
+)
+def test_mistake_in_the_patterns_of_a_files_store_is_named(patterns: str, complaint: str, tmp_path: Path) -> None:
+    path = written(tmp_path, GOOD.replace('"jsonl"', '"files"').replace('key = "sku"', patterns))
+    with pytest.raises(UsageError) as caught:
+        manifest.load(path)
+    assert complaint in str(caught.value)
 
 
 def test_unknown_variant_names_the_known_ones(tmp_path: Path) -> None:

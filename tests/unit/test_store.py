@@ -1,6 +1,7 @@
 """Readers: what they find, what they salvage, and that they change nothing."""
 
 import hashlib
+import os
 import sqlite3
 import subprocess
 import sys
@@ -142,3 +143,74 @@ def test_snapshots_are_stored_and_read_back(contents: list[list[tuple[str | None
         for number, rows in enumerate(contents)
     ]
     assert from_lines(b"".join(map(to_lines, taken))) == taken
+
+
+# Files
+
+PAGE = (
+    '<dd><span class="sku">SKU-0000{n}</span></dd> <span class="price">{n}.50</span> '
+    '<h1 class="title">Pen &amp; ink</h1>'
+)
+BY_CONTENT = StoreNeeds(
+    "files",
+    "pages/*.html",
+    key='class="sku">([^<]+)<',
+    key_from="content",
+    fields={"price": 'class="price">([^<]+)<', "title": 'class="title">([^<]+)<'},
+)
+
+
+def saved_pages(folder: Path, *names: str) -> None:
+    (folder / "pages").mkdir()
+    for number, name in enumerate(names, 1):
+        (folder / "pages" / name).write_text(PAGE.format(n=number))
+
+
+def test_files_are_rows_with_key_and_fields_from_their_content_unescaped(tmp_path: Path) -> None:
+    saved_pages(tmp_path, "1.html", "2.html", "3.html.tmp")
+    rows = read(BY_CONTENT, tmp_path, tmp_path)
+    assert rows is not None
+    assert [(one.key, one.values, one.place) for one in rows.rows] == [
+        ("SKU-00001", {"price": "1.50", "title": "Pen & ink"}, "pages/1.html"),
+        ("SKU-00002", {"price": "2.50", "title": "Pen & ink"}, "pages/2.html"),
+    ]
+
+
+def test_file_cut_short_is_a_row_without_a_key_or_without_the_value(tmp_path: Path) -> None:
+    saved_pages(tmp_path, "1.html", "2.html")
+    whole = (tmp_path / "pages/1.html").read_text()
+    (tmp_path / "pages/1.html").write_text(whole[:25])
+    (tmp_path / "pages/2.html").write_text(PAGE.format(n=2)[:60])
+    rows = read(BY_CONTENT, tmp_path, tmp_path)
+    assert rows is not None
+    assert [(one.key, one.values["price"], one.place) for one in rows.rows] == [
+        (None, None, "pages/1.html"),
+        ("SKU-00002", None, "pages/2.html"),
+    ]
+
+
+def test_key_from_the_path_needs_no_content(tmp_path: Path) -> None:
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "SKU-00007.json").write_bytes(b"\xff")
+    (tmp_path / "deep" / "notes.json").touch()
+    rows = read(StoreNeeds("files", "**/*.json", key=r"(SKU-\d+)\.json$"), tmp_path, tmp_path)
+    assert rows is not None
+    assert [(one.key, one.place) for one in rows.rows] == [
+        ("SKU-00007", "deep/SKU-00007.json"),
+        (None, "deep/notes.json"),
+    ]
+
+
+def test_no_matching_file_is_an_empty_store_and_reading_changes_nothing(tmp_path: Path) -> None:
+    assert read(BY_CONTENT, tmp_path, tmp_path) is None
+    saved_pages(tmp_path, "1.html")
+    before = fingerprint(tmp_path / "pages")
+    read(BY_CONTENT, tmp_path, tmp_path)
+    assert fingerprint(tmp_path / "pages") == before
+
+
+def test_file_name_that_is_no_utf8_still_fits_into_the_evidence(tmp_path: Path) -> None:
+    (tmp_path / os.fsdecode(b"\xff.html")).touch()
+    taken = snapshot.take(StoreNeeds("files", "*.html", key="(.+)"), tmp_path, tmp_path / "scratch", 0)
+    assert from_lines(to_lines(taken)) == [taken]
+    assert taken.rows[0].place == "\\xff.html"

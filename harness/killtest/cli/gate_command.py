@@ -12,7 +12,8 @@ from rich.console import Console
 
 from killtest import campaign_run, ledger, subject
 from killtest.campaign_folder import SPEC, CampaignFolder, move_aside, stored_spec
-from killtest.cli.run_command import EXIT_CODES, site_changes, subject_of
+from killtest.cli.run_command import EXIT_CODES, site_changes
+from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
 from killtest.gate import baseline, breach, budget, gate_files
 from killtest.gate.annotations import annotations
@@ -38,9 +39,7 @@ _CORES_USED = 2
 @click.option(
     "--site", "site_words", multiple=True, metavar="KEY=VALUE", help="Change the shop of 3 list pages, 30 products."
 )
-@click.option("--store", metavar="READER:PATH", help="Without a manifest: jsonl:out.jsonl or sqlite:crawl.db.")
-@click.option("--key", help="With --store jsonl: the column that holds the natural key.")
-@click.option("--query", help="With --store sqlite: a SELECT that gives `key` and the fields to compare.")
+@store_options
 @click.option(
     "--jobs", type=click.IntRange(1), show_default="cores, at most 2", help="Trials side by side; controls run alone."
 )

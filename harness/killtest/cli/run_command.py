@@ -7,10 +7,11 @@ from typing import Any
 import click
 import msgspec
 
-from killtest import schedule, single_run, subject
+from killtest import schedule, single_run
 from killtest.campaign_folder import stored_spec
+from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
-from killtest.manifest import SiteNeeds, Subject
+from killtest.manifest import SiteNeeds
 from killtest.schedule import Schedule
 from killtest.single_run import Order, rule_of, schedule_of
 from killtest.story import Story
@@ -27,9 +28,7 @@ EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
 @click.option(
     "--site", "site_words", multiple=True, metavar="KEY=VALUE", help="Change the shop: latency_ms=3, list_pages=3."
 )
-@click.option("--store", metavar="READER:PATH", help="Without a manifest: jsonl:out.jsonl or sqlite:crawl.db.")
-@click.option("--key", help="With --store jsonl: the column that holds the natural key.")
-@click.option("--query", help="With --store sqlite: a SELECT that gives `key` and the fields to compare.")
+@store_options
 @click.option("--controls", default=2, show_default=True, type=click.IntRange(0), help="Fault-free runs judged first.")
 @click.option(
     "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
@@ -57,17 +56,6 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
     else:
         story.close(verdict, folder)
     return EXIT_CODES[verdict["outcome"]]
-
-
-def subject_of(words: tuple[str, ...], options: dict[str, Any]) -> Subject:
-    """The subject that a command line names, or makes of --store, --key, --query and a command."""
-    if options["store"]:
-        return subject.from_command(words, options["store"], options["key"], options["query"])
-    if options["key"] or options["query"]:
-        raise UsageError("--key and --query go with --store; a subject with a manifest says both there")
-    if len(words) != 1:
-        raise UsageError("name one subject (killtest list), or give --store READER:PATH and a command behind --")
-    return subject.find(words[0])
 
 
 def _schedule(faults: tuple[str, ...], schedule_file: str | None) -> Schedule:

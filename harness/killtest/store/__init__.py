@@ -4,7 +4,7 @@ from pathlib import Path
 
 from killtest.errors import StoreError
 from killtest.manifest import StoreNeeds
-from killtest.store import jsonl, sqlite
+from killtest.store import files, jsonl, sqlite
 from killtest.store.rows import Rows
 
 __all__ = ["Rows", "read"]
@@ -19,6 +19,8 @@ def read(needs: StoreNeeds, folder: Path, scratch: Path) -> Rows | None:
     try:
         if needs.reader == "sqlite":
             return sqlite.read(folder / needs.path, needs.query or "", scratch)
+        if needs.reader == "files":
+            return files.read(folder, needs)
         return jsonl.read(folder, needs.path, needs.key or "")
     except OSError as error:
         raise StoreError(f"store {needs.path}: {error}") from error

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from killtest.store.files import matching
 from killtest.store.rows import Row, Rows, row_of
 
 
@@ -13,7 +14,7 @@ def read(folder: Path, pattern: str, key: str) -> Rows | None:
     A file is read in one go, which copies it: JSON Lines have no companions. A line that is no object is
     damage, and the lines around it still count.
     """
-    files = sorted(path for path in folder.glob(pattern) if path.is_file())
+    files = matching(folder, pattern)
     if not files:
         return None
     rows: list[Row] = []

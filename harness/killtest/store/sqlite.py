@@ -13,20 +13,14 @@ from killtest.errors import QueryError, StoreError
 from killtest.store.rows import Rows, row_of
 
 _COMPANIONS = ("", "-wal", "-journal")
+MAGIC = b"SQLite format 3\0"
 
 
 def read(database: Path, query: str, scratch: Path) -> Rows | None:
     """The rows that `query` gives, as a restart would find them; None while there is no database or no table yet."""
     if not database.exists():
         return None
-    copy = scratch / database.name
-    for suffix in _COMPANIONS:
-        source = database.with_name(database.name + suffix)
-        if source.exists():
-            shutil.copyfile(source, copy.with_name(copy.name + suffix))
-    connection = sqlite3.connect(copy)
-    # Text that is no UTF-8 spoils its own value only.
-    connection.text_factory = lambda data: data.decode("utf-8", "backslashreplace")
+    connection = _open_copy(database, scratch)
     try:
         return _run(connection, query)
     except sqlite3.OperationalError as error:
@@ -38,6 +32,36 @@ def read(database: Path, query: str, scratch: Path) -> Rows | None:
         raise StoreError(f"store {database.name}: {error} (query: {query})") from error
     finally:
         connection.close()
+
+
+def tables(database: Path, scratch: Path) -> dict[str, list[str]]:
+    """The columns of every table, in the same copy; StoreError when it can't be read."""
+    connection = _open_copy(database, scratch)
+    try:
+        found = connection.execute(
+            "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c"
+            " WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
+        )
+        columns: dict[str, list[str]] = {}
+        for table, column in found:
+            columns.setdefault(table, []).append(column)
+        return columns
+    except sqlite3.Error as error:
+        raise StoreError(f"store {database.name}: {error}") from error
+    finally:
+        connection.close()
+
+
+def _open_copy(database: Path, scratch: Path) -> sqlite3.Connection:
+    copy = scratch / database.name
+    for suffix in _COMPANIONS:
+        source = database.with_name(database.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, copy.with_name(copy.name + suffix))
+    connection = sqlite3.connect(copy)
+    # Text that is no UTF-8 spoils its own value only.
+    connection.text_factory = lambda data: data.decode("utf-8", "backslashreplace")
+    return connection
 
 
 def _run(connection: sqlite3.Connection, query: str) -> Rows:

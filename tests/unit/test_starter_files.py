@@ -1,0 +1,34 @@
+"""The files that init writes are read back as what was meant, whatever stands in them."""
+
+import tomllib
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+from killtest import manifest, starter_files
+from killtest.manifest import SiteNeeds, StoreNeeds
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+@given(WORDS, WORDS)
+def test_every_text_survives_the_manifest(word: str, query: str) -> None:
+    text = starter_files.manifest("x", ("node", word), StoreNeeds("sqlite", "a.db", query=query), SiteNeeds())
+    table = tomllib.loads(text)
+    assert (table["command"], table["store"]["query"]) == (["node", word], query)
+
+
+def test_patterns_stand_as_they_are(tmp_path: Path) -> None:
+    store = StoreNeeds("files", "*.html", key=r'"(\d+)"', key_from="content", fields={"price": r"(\d+\.\d\d)"})
+    text = starter_files.manifest("x", ("node",), store, SiteNeeds(list_pages=3, products=30))
+    assert r"""key = '"(\d+)"'""" in text
+    (tmp_path / "subject.toml").write_text(text)
+    who = manifest.load(tmp_path / "subject.toml")
+    assert (who.store, who.site.products) == (store, 30)
+
+
+def test_budget_and_its_commented_override_are_toml() -> None:
+    text = starter_files.budget("a.b", 33)
+    table = tomllib.loads(text.replace("# [subjects", "[subjects").replace("# extra_requests =", "extra_requests ="))
+    assert table["default"]["lost"] == 0
+    assert table["subjects"] == {"a.b": {"extra_requests": 33}}
