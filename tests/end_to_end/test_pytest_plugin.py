@@ -94,7 +94,9 @@ def test_the_documented_example_fails_as_documented(project: Project) -> None:
         assert found is not None
         (project.root / name).write_text(found[1])
     output = project.pytest("tests/test_mine.py")
-    for line in re.findall(r"^E .*? (?=…)", docs, re.MULTILINE):
+    shown = re.findall(r"^E  [^…\n]*", docs, re.MULTILINE)
+    assert len(shown) > 8
+    for line in shown:
         assert line in output
 
 
