@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed reference test lint types check docs bench harness-kills lock clean
+.PHONY: help killtest mixed gate reference test lint types check docs bench harness-kills lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -19,6 +19,10 @@ killtest: $(VENV)/.run ## kill real crawlers, print the tables, write results/ (
 
 mixed: $(VENV)/.run ## a campaign of clean stops followed by kills
 	$(BIN)/killtest bench mixed
+
+gate: $(VENV)/.run ## the gate on our own crawlers: the sound one must pass, the known bad one must fail
+	$(BIN)/killtest gate idempotent:short_lease
+	$(BIN)/killtest gate naive
 
 reference: $(VENV)/.run ## run the committed campaigns anew into results/reference/ (about ten minutes)
 	rm -rf results/reference

@@ -28,17 +28,17 @@ products = {products}
 
 _BUDGET = """\
 # How much may go wrong in a trial before the gate fails. Findings count keys, orphans processes; unknown counts
-# trials in which killtest itself failed; extra_requests those beyond what the undisturbed crawl made.
+# trials in which killtest itself failed; requests_over is k in: requests at most minimum + kills struck + k.
 [default]
 {limits}
-# extra_requests: a crawler that starts again at page one repeats what it had fetched. Allow what you can bear.
+# requests_over: a crawler that starts again at page one repeats what it had fetched. Allow what you can bear.
 
 # Another limit for one crawler, by its name:
 # [subjects.{name}]
-# extra_requests = {requests}
+# requests_over = {requests}
 """
 _LIMITS = (
-    "lost", "missed", "duplicated", "corrupted", "unexpected", "vanished", "orphans", "unknown", "extra_requests",
+    "lost", "missed", "duplicated", "corrupted", "unexpected", "vanished", "orphans", "unknown", "requests_over",
 )  # fmt: skip
 
 _WORKFLOW = """\

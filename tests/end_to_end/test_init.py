@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -245,3 +246,33 @@ def test_files_are_never_overwritten_without_force(tmp_path: Path) -> None:
     assert set(budget) == {"default"}
     assert set(budget["default"].values()) == {0}
     assert "killtest gate ./subject.toml --budget budget.toml" in (tmp_path / "killtest-ci.yml").read_text()
+
+
+def gated(folder: Path) -> dict[str, Any]:
+    """What `gate` says of the manifest and the budget that init wrote, on a shop of 5 requests: 20 kills."""
+    # Both start anew after a kill and fetch again what they had: a cost, which their authors allow themselves.
+    budget = folder / "budget.toml"
+    budget.write_text(re.sub(r"requests_over( *)= 0", r"requests_over\1= 5", budget.read_text(), count=1))
+    small = ["--site", "products=4", "--site", "list_pages=1"]
+    done = killtest("gate", "./subject.toml", "--budget", "budget.toml", *small, "--json", cwd=folder)
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert {"PASS": 0, "FAIL": 1}[told["outcome"]] == done.returncode, done.stderr
+    assert (folder / "results" / f"gate-{told['subjects'][0]['subject']}" / "junit.xml").is_file()
+    return told
+
+
+@needs_node
+def test_node_crawler_goes_through_the_gate(tmp_path: Path) -> None:
+    init_of_node(tmp_path)
+    told = gated(tmp_path)
+    # It starts anew and appends: whatever it had stored when it was killed is there twice.
+    assert told["outcome"] == "FAIL"
+    assert [breach["what"] for breach in told["breaches"]] == ["duplicated"]
+
+
+@needs_curl
+def test_curl_crawler_goes_through_the_gate(tmp_path: Path) -> None:
+    init_of_curl(tmp_path, save=BY_RENAME)
+    told = gated(tmp_path)
+    assert (told["outcome"], told["breaches"]) == ("PASS", [])
+    assert told["subjects"][0]["struck"] == 20

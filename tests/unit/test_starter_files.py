@@ -6,6 +6,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 from killtest import manifest, starter_files
+from killtest.gate.budget import Budget, load
 from killtest.manifest import SiteNeeds, StoreNeeds
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
@@ -27,8 +28,10 @@ def test_patterns_stand_as_they_are(tmp_path: Path) -> None:
     assert (who.store, who.site.products) == (store, 30)
 
 
-def test_budget_and_its_commented_override_are_toml() -> None:
+def test_budget_and_its_commented_override_are_what_the_gate_reads(tmp_path: Path) -> None:
     text = starter_files.budget("a.b", 33)
-    table = tomllib.loads(text.replace("# [subjects", "[subjects").replace("# extra_requests =", "extra_requests ="))
-    assert table["default"]["lost"] == 0
-    assert table["subjects"] == {"a.b": {"extra_requests": 33}}
+    path = tmp_path / "budget.toml"
+    path.write_text(text.replace("# [subjects", "[subjects").replace("# requests_over = 33", "requests_over = 33"))
+    budgets = load(path)
+    assert budgets.default == Budget()
+    assert budgets.of("a.b") == Budget(requests_over=33)
