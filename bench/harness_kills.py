@@ -44,7 +44,7 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seconds", type=float, default=1500)
     parser.add_argument("--seed", default="1")
-    parser.add_argument("--longest", type=float, default=1.5, help="longest time from a start to its kill, seconds")
+    parser.add_argument("--longest", type=float, default=3.0, help="longest time from a start to its kill, seconds")
     options = parser.parse_args()
     source, ends_s = random.Random(options.seed), monotonic() + options.seconds
     folder = Path(tempfile.mkdtemp(prefix="harness-kills-"))
@@ -52,21 +52,21 @@ def main() -> int:
     try:
         while kills < options.kills and monotonic() < ends_s:
             campaigns += 1
-            kills += one_campaign(folder / str(campaigns), campaigns, source, options)
+            kills += one_campaign(folder / str(campaigns), source, options, kills)
     finally:
         shutil.rmtree(folder)
     print(f"{kills} kills of the harness in {campaigns} campaigns of {TRIALS} trials: every promise held")
     return 0 if kills >= options.kills else 1
 
 
-def one_campaign(folder: Path, number: int, source: random.Random, options: argparse.Namespace) -> int:
-    """Run one campaign with as many kills as it takes; how many there were."""
+def one_campaign(folder: Path, source: random.Random, options: argparse.Namespace, kills_before: int) -> int:
+    """Run one campaign with kills until it is complete, or undisturbed once there were enough; how many there were."""
     folder.mkdir()
-    (folder / "victim.toml").write_text(CAMPAIGN.format(seed=number))
+    (folder / "victim.toml").write_text(CAMPAIGN.format(seed=folder.name))
     before = leftovers()
     ledger = folder / "results" / "victim" / "trials.jsonl"
     kills, written = 0, b""
-    while start(folder, source.uniform(0.05, options.longest)) == -signal.SIGKILL:
+    while start(folder, _life_s(source, options, kills_before + kills)) == -signal.SIGKILL:
         kills += 1
         now = ledger.read_bytes() if ledger.exists() else b""
         whole = now[: now.rfind(b"\n") + 1]
@@ -76,8 +76,12 @@ def one_campaign(folder: Path, number: int, source: random.Random, options: argp
     return kills
 
 
-def start(folder: Path, lives_s: float) -> int:
-    """Start the command, kill it -9 after `lives_s`; its exit code (0: it came to its end first)."""
+def _life_s(source: random.Random, options: argparse.Namespace, kills: int) -> float | None:
+    return source.uniform(0.05, options.longest) if kills < options.kills else None
+
+
+def start(folder: Path, lives_s: float | None) -> int:
+    """Start the command, kill it -9 after `lives_s` (None: never); its exit code (0: it came to its end first)."""
     words = [sys.executable, "-m", "killtest", "bench", "victim.toml"]
     with open(folder / "output", "ab") as output:
         harness = subprocess.Popen(words, cwd=folder, stdout=output, stderr=output)
