@@ -45,6 +45,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1500)
     parser.add_argument("--seed", default="1")
     parser.add_argument("--longest", type=float, default=3.0, help="longest time from a start to its kill, seconds")
+    parser.add_argument("--jobs", type=int, default=1, help="trials side by side")
     options = parser.parse_args()
     source, ends_s = random.Random(options.seed), monotonic() + options.seconds
     folder = Path(tempfile.mkdtemp(prefix="harness-kills-"))
@@ -66,7 +67,7 @@ def one_campaign(folder: Path, source: random.Random, options: argparse.Namespac
     before = leftovers()
     ledger = folder / "results" / "victim" / "trials.jsonl"
     kills, written = 0, b""
-    while start(folder, _life_s(source, options, kills_before + kills)) == -signal.SIGKILL:
+    while start(folder, options.jobs, _life_s(source, options, kills_before + kills)) == -signal.SIGKILL:
         kills += 1
         now = ledger.read_bytes() if ledger.exists() else b""
         whole = now[: now.rfind(b"\n") + 1]
@@ -80,9 +81,9 @@ def _life_s(source: random.Random, options: argparse.Namespace, kills: int) -> f
     return source.uniform(0.05, options.longest) if kills < options.kills else None
 
 
-def start(folder: Path, lives_s: float | None) -> int:
+def start(folder: Path, jobs: int, lives_s: float | None) -> int:
     """Start the command, kill it -9 after `lives_s` (None: never); its exit code (0: it came to its end first)."""
-    words = [sys.executable, "-m", "killtest", "bench", "victim.toml"]
+    words = [sys.executable, "-m", "killtest", "bench", "victim.toml", "--jobs", str(jobs)]
     with open(folder / "output", "ab") as output:
         harness = subprocess.Popen(words, cwd=folder, stdout=output, stderr=output)
         try:
