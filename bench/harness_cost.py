@@ -16,10 +16,11 @@ import tempfile
 from pathlib import Path
 from time import monotonic
 
-from killtest import subject, trial
-from killtest.campaign import Planned
+from killtest.conduct import trial
+from killtest.plan import subject
+from killtest.plan.campaign import Planned
+from killtest.plan.schedule import Schedule
 from killtest.report.statistics import paired_ratio
-from killtest.schedule import Schedule
 
 BOUND = 1.05
 

@@ -19,7 +19,7 @@ from time import monotonic
 
 import msgspec
 import psutil
-from killtest.ledger import read
+from killtest.campaigns.ledger import read
 
 CAMPAIGN = """
 name = "victim"

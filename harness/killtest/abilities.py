@@ -12,11 +12,14 @@ from pathlib import Path
 
 import msgspec
 
-from killtest import isolation, machine, subject, trial
-from killtest.campaign import Planned
+from killtest import machine
+from killtest.conduct import trial
 from killtest.errors import KilltestError
-from killtest.manifest import Limits, SiteNeeds, StoreNeeds, Subject
-from killtest.schedule import Schedule
+from killtest.plan import subject
+from killtest.plan.campaign import Planned
+from killtest.plan.manifest import Limits, SiteNeeds, StoreNeeds, Subject
+from killtest.plan.schedule import Schedule
+from killtest.process import isolation
 
 _PR_GET_CHILD_SUBREAPER = 37
 _CAP_SYS_ADMIN = 21

@@ -8,13 +8,15 @@ from typing import Any
 
 import msgspec
 
-from killtest import single_run, subject, toml_file
+from killtest import toml_file
+from killtest.campaigns import single_run
+from killtest.campaigns.single_run import Order, rule_of, schedule_of
+from killtest.campaigns.story import Story, headline, verdict_lines
+from killtest.campaigns.trial_line import Line
 from killtest.errors import UsageError
-from killtest.manifest import Limits, Subject
-from killtest.schedule import Rule
-from killtest.single_run import Order, rule_of, schedule_of
-from killtest.story import Story, headline, verdict_lines
-from killtest.trial_line import Line
+from killtest.plan import subject
+from killtest.plan.manifest import Limits, Subject
+from killtest.plan.schedule import Rule
 
 # Small, so that a test takes seconds: 33 page requests.
 SITE = {"products": 30, "list_pages": 3}

@@ -13,7 +13,8 @@ from statistics import median
 import msgspec
 import psutil
 
-from killtest import __version__, isolation
+from killtest import __version__
+from killtest.process import isolation
 
 _NAMED = ("scrapy", "twisted", "requests", "selectolax", "flask", "gevent", "lxml", "parsel", "queuelib", "pandas")
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 import pytest
-from killtest import campaign, manifest, subject
 from killtest.cli import reference
 from killtest.cli.group import group
 from killtest.gate import budget
+from killtest.plan import campaign, manifest, subject
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]

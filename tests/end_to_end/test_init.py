@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from killtest import manifest
+from killtest.plan import manifest
 
 # In CI a missing program is a failure: .ci/run installs both.
 needs_node = pytest.mark.skipif(

@@ -7,9 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from killtest import ledger
-from killtest.campaign import names_by_group
-from killtest.campaign_folder import stored_spec
+from killtest.campaigns import ledger
+from killtest.campaigns.campaign_folder import stored_spec
+from killtest.plan.campaign import names_by_group
 from killtest.report.article import article_tables
 from killtest.report.comparison import comparison_tables
 from killtest.report.table import Table, markdown

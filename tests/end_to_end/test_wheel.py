@@ -8,7 +8,7 @@ from pathlib import Path
 
 import built_wheel
 import pytest
-from killtest import subject
+from killtest.plan import subject
 
 ROOT = Path(__file__).resolve().parents[2]
 

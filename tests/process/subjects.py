@@ -3,7 +3,7 @@
 import textwrap
 from pathlib import Path
 
-from killtest.manifest import Limits, SiteNeeds, StoreNeeds, Subject
+from killtest.plan.manifest import Limits, SiteNeeds, StoreNeeds, Subject
 
 SMALL = SiteNeeds(products=6, list_pages=2)
 FAST = Limits(idle_s=2, total_s=20, restarts=2, grace_s=1, hold_s=5)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from killtest.campaign_folder import stored_spec
+from killtest.campaigns.campaign_folder import stored_spec
 from killtest.errors import UsageError
 from killtest.kill_fixture import KillFixture, KillVerdict
 from subjects import crawler

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import psutil
 import pytest
-from killtest import isolation, trial, verdict
-from killtest.campaign import Planned
+from killtest.conduct import trial
+from killtest.conduct.history import read
 from killtest.errors import HarnessFailure, UsageError
-from killtest.evidence import Evidence
-from killtest.history import read
-from killtest.manifest import Limits, Subject
-from killtest.schedule import Schedule
-from killtest.verdict import Verdict
+from killtest.judge import verdict
+from killtest.judge.evidence import Evidence
+from killtest.judge.verdict import Verdict
+from killtest.plan.campaign import Planned
+from killtest.plan.manifest import Limits, Subject
+from killtest.plan.schedule import Schedule
+from killtest.process import isolation
 from msgspec.structs import replace
 from subjects import SMALL, crawler, program
 
@@ -284,9 +286,9 @@ def test_nothing_outlives_a_killed_harness(isolated: str, span: str, tmp_path: P
         import sys
         from pathlib import Path
         from subjects import SMALL, StoreNeeds, Subject
-        from killtest import trial
-        from killtest.campaign import Planned
-        from killtest.schedule import Schedule
+        from killtest.conduct import trial
+        from killtest.plan.campaign import Planned
+        from killtest.plan.schedule import Schedule
         needs = StoreNeeds("jsonl", "out.jsonl", key="sku")
         who = Subject("tiny", ("{{python}}", "crawl.py"), needs, folder={str(tmp_path)!r})
         trial.run(Planned(who, Schedule("s")), SMALL, Path({str(tmp_path / "trial")!r}))

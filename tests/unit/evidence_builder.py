@@ -1,9 +1,9 @@
 """Hand-made evidence: a clean crawl, and ways to damage it."""
 
-from killtest.evidence import Course, Evidence, FaultRecord, Incarnation, Request
-from killtest.snapshot import Snapshot
+from killtest.judge.evidence import Course, Evidence, FaultRecord, Incarnation, Request
+from killtest.judge.truth import Product, Truth
 from killtest.store.rows import Row
-from killtest.truth import Product, Truth
+from killtest.store.snapshot import Snapshot
 
 
 def product(number: int, versions: int = 1) -> Product:

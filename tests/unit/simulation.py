@@ -4,11 +4,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from killtest.fault import Scope, Trigger
-from killtest.launcher import Census, Face, Order, Strike
-from killtest.site import OpenRequest
-from killtest.snapshot import Snapshot
+from killtest.conduct.site import OpenRequest
+from killtest.plan.fault import Scope, Trigger
+from killtest.process.launcher import Census, Face, Order, Strike
 from killtest.store.rows import Row
+from killtest.store.snapshot import Snapshot
 
 
 @dataclass

@@ -75,7 +75,7 @@ def test_only_the_boundaries_of_trial_and_process_catch_everything() -> None:
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
     ]
     assert [place.rpartition(":")[0] for place in broad] == [
-        "harness/killtest/campaign_run.py",
+        "harness/killtest/campaigns/campaign_run.py",
         "harness/killtest/cli/group.py",
     ]
 

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from killtest.conductor import Conductor
+from killtest.conduct.conductor import Conductor
+from killtest.conduct.history import History, read
 from killtest.errors import HarnessFailure
-from killtest.evidence import Course
-from killtest.fault import parse
-from killtest.history import History, read
-from killtest.launcher import Order
-from killtest.manifest import Limits
-from killtest.snapshot import Snapshot
+from killtest.judge.evidence import Course
+from killtest.plan.fault import parse
+from killtest.plan.manifest import Limits
+from killtest.process.launcher import Order
+from killtest.store.snapshot import Snapshot
 from simulation import Script, World
 
 DEFAULTS = Limits()

@@ -2,7 +2,7 @@
 
 import pytest
 from killtest.errors import UsageError
-from killtest.fault import Step, parse
+from killtest.plan.fault import Step, parse
 
 
 @pytest.mark.parametrize(

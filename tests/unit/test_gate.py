@@ -14,7 +14,7 @@ from killtest.gate.default_campaign import campaign_text, default_campaign
 from killtest.gate.job_summary import markdown
 from killtest.gate.judgement import Judgement, judge, overall
 from killtest.gate.junit import junit_xml
-from killtest.manifest import StoreNeeds, Subject
+from killtest.plan.manifest import StoreNeeds, Subject
 from ledger_lines import control, failed, fault, trial, unknown
 from lxml import etree
 

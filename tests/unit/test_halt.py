@@ -3,11 +3,11 @@
 import io
 
 import pytest
-from killtest.campaign import Planned
+from killtest.campaigns.progress import Bar, Pace
 from killtest.halt import Halt, Halted
-from killtest.manifest import StoreNeeds, Subject
-from killtest.progress import Bar, Pace
-from killtest.schedule import Schedule
+from killtest.plan.campaign import Planned
+from killtest.plan.manifest import StoreNeeds, Subject
+from killtest.plan.schedule import Schedule
 from ledger_lines import trial
 from rich.console import Console
 from rich.progress import Progress, TextColumn

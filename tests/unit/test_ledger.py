@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from killtest import campaign_folder, ledger
-from killtest.campaign import Spec
-from killtest.campaign_folder import CampaignFolder, stored_spec, write_whole
+from killtest.campaigns import campaign_folder, ledger
+from killtest.campaigns.campaign_folder import CampaignFolder, stored_spec, write_whole
+from killtest.campaigns.ledger import Ledger
 from killtest.errors import UsageError
-from killtest.ledger import Ledger
-from killtest.schedule import Rule
+from killtest.plan.campaign import Spec
+from killtest.plan.schedule import Rule
 
 SPEC = Spec(name="c", subjects=("naive",), schedules=(Rule(group="g", trials=2, kills=3),))
 TEXT = 'name = "c"\nsubjects = ["naive"]\n[[schedules]]\ngroup = "g"\ntrials = 2\nkills = 3\n'

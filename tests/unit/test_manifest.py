@@ -4,9 +4,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from killtest import campaign, manifest, subject
 from killtest.errors import UsageError
-from killtest.manifest import SiteNeeds
+from killtest.plan import campaign, manifest, subject
+from killtest.plan.manifest import SiteNeeds
 
 GOOD = """
 name = "mine"

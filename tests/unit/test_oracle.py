@@ -7,14 +7,14 @@ import pytest
 from evidence_builder import CLEAN, crawl, evidence, product, request, row, struck
 from hypothesis import given
 from hypothesis import strategies as st
-from killtest import oracle
-from killtest.evidence import Evidence, FaultRecord, Request, located
-from killtest.launcher import Face
-from killtest.oracle import Data, judge_data
-from killtest.snapshot import Snapshot
+from killtest.judge import oracle
+from killtest.judge.evidence import Evidence, FaultRecord, Request, located
+from killtest.judge.oracle import Data, judge_data
+from killtest.judge.truth import Product
+from killtest.judge.verdict import Control, judge, worst
+from killtest.process.launcher import Face
 from killtest.store.rows import Row
-from killtest.truth import Product
-from killtest.verdict import Control, judge, worst
+from killtest.store.snapshot import Snapshot
 from msgspec.structs import replace
 
 FINDINGS = ("lost", "missed", "duplicated", "corrupted", "unexpected", "vanished", "set_back")

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from killtest import schedule
 from killtest.errors import UsageError
-from killtest.fault import parse
-from killtest.schedule import Rule, Schedule, draw, from_json, to_json
+from killtest.plan import schedule
+from killtest.plan.fault import parse
+from killtest.plan.schedule import Rule, Schedule, draw, from_json, to_json
 
 TIMED = Rule(group="start", trials=3, kills=10, trigger="after", between=(0.2, 1.0))
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
-from killtest import manifest, starter_files
 from killtest.gate.budget import Budget, load
-from killtest.manifest import SiteNeeds, StoreNeeds
+from killtest.plan import manifest
+from killtest.plan.manifest import SiteNeeds, StoreNeeds
+from killtest.starter import starter_files
 
 WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
 

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from killtest import snapshot, store
+from killtest import store
 from killtest.errors import StoreError
-from killtest.manifest import StoreNeeds
-from killtest.snapshot import Snapshot, from_lines, to_lines
+from killtest.plan.manifest import StoreNeeds
+from killtest.store import snapshot
 from killtest.store.rows import Row, Rows
+from killtest.store.snapshot import Snapshot, from_lines, to_lines
 
 SQLITE = StoreNeeds("sqlite", "crawl.db", query="SELECT sku AS key, price FROM products")
 JSONL = StoreNeeds("jsonl", "*.jsonl", key="sku")

@@ -5,8 +5,8 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from killtest.manifest import StoreNeeds
-from killtest.store_guess import columns, guesses
+from killtest.plan.manifest import StoreNeeds
+from killtest.starter.store_guess import columns, guesses
 
 KEYS = frozenset(f"SKU-0000{n}" for n in range(1, 4))
 

@@ -6,13 +6,15 @@ from typing import Any
 import msgspec
 import pytest
 from evidence_builder import CLEAN, evidence, row, struck
-from killtest import subject, trial_line, verdict
-from killtest.campaign import Planned
-from killtest.evidence import Evidence, FaultRecord
-from killtest.launcher import Face
-from killtest.progress import Pace
-from killtest.schedule import Schedule
-from killtest.story import headline, verdict_lines
+from killtest.campaigns import trial_line
+from killtest.campaigns.progress import Pace
+from killtest.campaigns.story import headline, verdict_lines
+from killtest.judge import verdict
+from killtest.judge.evidence import Evidence, FaultRecord
+from killtest.plan import subject
+from killtest.plan.campaign import Planned
+from killtest.plan.schedule import Schedule
+from killtest.process.launcher import Face
 
 PLANNED = Planned(subject.find("naive"), Schedule("s", ("request:3 KILL",), "s"))
 

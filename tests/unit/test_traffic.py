@@ -1,7 +1,7 @@
 """Counts of requests."""
 
 from evidence_builder import crawl, request
-from killtest.traffic import count
+from killtest.judge.traffic import count
 
 
 def test_clean_crawl_costs_the_minimum() -> None:

@@ -9,8 +9,8 @@ from typing import Any
 import click
 import pytest
 import yaml_subset
-from killtest import subject
 from killtest.cli.group import group
+from killtest.plan import subject
 
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = yaml_subset.load((ROOT / "action.yml").read_text("utf-8"))

@@ -7,12 +7,13 @@ import click
 import msgspec
 from rich.console import Console
 
-from killtest import campaign, campaign_run, subject
-from killtest.campaign import Spec
-from killtest.campaign_folder import CampaignFolder, move_aside
-from killtest.progress import progress_for
+from killtest.campaigns import campaign_run
+from killtest.campaigns.campaign_folder import CampaignFolder, move_aside
+from killtest.campaigns.progress import progress_for
+from killtest.campaigns.trial_line import Line
+from killtest.plan import campaign, subject
+from killtest.plan.campaign import Spec
 from killtest.report.summary import print_tables, write_summary
-from killtest.trial_line import Line
 
 
 @click.command("bench")

@@ -10,8 +10,10 @@ import click
 import msgspec
 from rich.console import Console
 
-from killtest import campaign_run, ledger, subject
-from killtest.campaign_folder import SPEC, CampaignFolder, move_aside, stored_spec
+from killtest.campaigns import campaign_run, ledger
+from killtest.campaigns.campaign_folder import SPEC, CampaignFolder, move_aside, stored_spec
+from killtest.campaigns.progress import progress_for
+from killtest.campaigns.trial_line import Line
 from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
@@ -21,8 +23,7 @@ from killtest.gate.budget import Budgets
 from killtest.gate.completeness import missing
 from killtest.gate.default_campaign import campaign_text, default_campaign
 from killtest.gate.judgement import Judgement, judge, overall
-from killtest.progress import progress_for
-from killtest.trial_line import Line
+from killtest.plan import subject
 
 _RUN_OPTIONS = ("site_words", "jobs", "fresh", "store", "key", "query")
 _CORES_USED = 2

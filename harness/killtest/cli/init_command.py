@@ -8,16 +8,17 @@ from typing import Any
 
 import click
 
-from killtest import manifest, starter_files, subject, trial_crawl
-from killtest.campaign_folder import write_whole
+from killtest.campaigns.campaign_folder import write_whole
+from killtest.campaigns.story import verdict_lines
+from killtest.campaigns.trial_line import Line
 from killtest.cli.subject_words import store_options
 from killtest.errors import UsageError
-from killtest.manifest import StoreNeeds
-from killtest.starter_files import BUDGET, MANIFEST, WORKFLOW
-from killtest.story import verdict_lines
-from killtest.trial_crawl import SHOP, Crawl
-from killtest.trial_line import Line
-from killtest.truth import FIELDS
+from killtest.judge.truth import FIELDS
+from killtest.plan import manifest, subject
+from killtest.plan.manifest import StoreNeeds
+from killtest.starter import starter_files, trial_crawl
+from killtest.starter.starter_files import BUDGET, MANIFEST, WORKFLOW
+from killtest.starter.trial_crawl import SHOP, Crawl
 
 _WHERE = {
     MANIFEST: "how it is started and read; keep it",

@@ -5,13 +5,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from killtest import ledger
-from killtest.campaign_run import control_of, judge_again
+from killtest.campaigns import ledger
+from killtest.campaigns.campaign_run import control_of, judge_again
+from killtest.campaigns.trial_line import Line
 from killtest.cli.run_command import EXIT_CODES
 from killtest.errors import UsageError
-from killtest.manifest import StoreNeeds, Subject
-from killtest.trial_line import Line
-from killtest.verdict import worst
+from killtest.judge.verdict import worst
+from killtest.plan.manifest import StoreNeeds, Subject
 
 
 @click.command("judge")

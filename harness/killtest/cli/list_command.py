@@ -3,7 +3,7 @@
 import click
 import msgspec
 
-from killtest import campaign, subject
+from killtest.plan import campaign, subject
 
 
 @click.command("list")

@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from killtest import ledger
-from killtest.campaign import names_by_group
-from killtest.campaign_folder import stored_spec
+from killtest.campaigns import ledger
+from killtest.campaigns.campaign_folder import stored_spec
+from killtest.plan.campaign import names_by_group
 from killtest.report.summary import print_tables, write_summary
 
 

@@ -7,14 +7,15 @@ from typing import Any
 import click
 import msgspec
 
-from killtest import schedule, single_run
-from killtest.campaign_folder import stored_spec
+from killtest.campaigns import single_run
+from killtest.campaigns.campaign_folder import stored_spec
+from killtest.campaigns.single_run import Order, rule_of, schedule_of
+from killtest.campaigns.story import Story
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
-from killtest.manifest import SiteNeeds
-from killtest.schedule import Schedule
-from killtest.single_run import Order, rule_of, schedule_of
-from killtest.story import Story
+from killtest.plan import schedule
+from killtest.plan.manifest import SiteNeeds
+from killtest.plan.schedule import Schedule
 
 EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
 

@@ -6,9 +6,9 @@ import sys
 import click
 import msgspec
 
-from killtest.campaign import site_of
 from killtest.cli.run_command import site_changes
-from killtest.manifest import SiteNeeds
+from killtest.plan.campaign import site_of
+from killtest.plan.manifest import SiteNeeds
 
 
 @click.command("site")

@@ -5,9 +5,9 @@ from typing import Any, TypeVar
 
 import click
 
-from killtest import subject
 from killtest.errors import UsageError
-from killtest.manifest import Subject
+from killtest.plan import subject
+from killtest.plan.manifest import Subject
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

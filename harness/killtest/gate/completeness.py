@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from killtest.campaign import Spec, schedules_of
+from killtest.plan.campaign import Spec, schedules_of
 
 Line = dict[str, Any]
 

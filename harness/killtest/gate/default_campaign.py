@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
-from killtest.campaign import Spec, site_of, text_of
-from killtest.manifest import Subject
-from killtest.schedule import DrawnTrigger, Rule
+from killtest.plan.campaign import Spec, site_of, text_of
+from killtest.plan.manifest import Subject
+from killtest.plan.schedule import DrawnTrigger, Rule
 
 # Small enough for every request to get its own trial, large enough for the list pages to matter.
 SHOP = {"list_pages": 3, "products": 30}

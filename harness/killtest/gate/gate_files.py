@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from killtest.campaign_folder import write_whole
+from killtest.campaigns.campaign_folder import write_whole
 from killtest.errors import UsageError
 from killtest.gate.benchmark import benchmark_json
 from killtest.gate.job_summary import markdown

@@ -8,8 +8,8 @@ from killtest.gate.baseline import Comparison
 from killtest.gate.breach import Breach, Line, of_trials
 from killtest.gate.budget import Budget, Budgets
 from killtest.gate.tally import SUMMED, Tally, amount, requests_over, tallies
+from killtest.judge.verdict import Outcome, worst
 from killtest.report.statistics import rule_of_three, wilson_interval
-from killtest.verdict import Outcome, worst
 
 
 class Judgement(msgspec.Struct, frozen=True):

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from killtest.errors import StoreError
-from killtest.manifest import StoreNeeds
+from killtest.plan.manifest import StoreNeeds
 from killtest.store import files, jsonl, sqlite
 from killtest.store.rows import Rows
 

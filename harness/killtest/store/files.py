@@ -5,7 +5,7 @@ import os
 import re
 from pathlib import Path
 
-from killtest.manifest import StoreNeeds
+from killtest.plan.manifest import StoreNeeds
 from killtest.store.rows import Rows, row_of
 
 

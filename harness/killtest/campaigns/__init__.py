@@ -1,0 +1,1 @@
+"""Many trials: run, resumed, put on record, and told."""

@@ -1,0 +1,136 @@
+"""The story of a run, as it happens, and its verdict in words."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from killtest.campaigns.trial_line import FINDINGS, Line
+from killtest.conduct.history import Entry
+from killtest.plan.campaign import Planned
+
+
+class Story:
+    """Tells each incarnation on stderr, and the verdict on stdout."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        """Tell nothing before the end when `quiet`."""
+        self._is_quiet = quiet
+        self._origin_s = 0.0
+
+    def campaign_began(self, trials: list[Planned], finished: set[str]) -> None:
+        """Nothing to tell."""
+
+    def trial_began(self, planned: Planned) -> None:
+        """Name the trial."""
+        self._say(f"{planned.id}")
+
+    def heard(self, trial_id: str, entry: Entry) -> None:
+        """Tell one entry of the history, if it is one that people care about."""
+        if entry["event"] == "trial_started":
+            self._origin_s = entry["t_s"]
+        words = _WORDS.get(entry["event"])
+        if words is not None:
+            self._say(f"  {entry['t_s'] - self._origin_s:7.3f} s  {words(entry)}")
+
+    def trial_ended(self, line: Line) -> None:
+        """Say how it came out."""
+        self._say(f"  {headline(line)}\n")
+
+    def close(self, line: Line, folder: Path) -> None:
+        """Print the verdict with proof and the command that reproduces it."""
+        click.echo("\n".join(verdict_lines(line, folder)))
+
+    def _say(self, text: str) -> None:
+        if self._is_quiet:
+            return
+        try:
+            click.echo(text, err=True)
+        except OSError:
+            self._is_quiet = True  # nobody reads the story any more; the trial goes on
+
+
+def _started(entry: Entry) -> str:
+    again = " (again: it had finished)" if entry["again"] else ""
+    return f"incarnation {entry['incarnation']} starts{again}"
+
+
+def _struck(entry: Entry) -> str:
+    where = ", ".join(entry["in_flight"]) or "no request in flight"
+    answer = "handled by it" if entry["caught"] else "ignored by it" if entry["ignored"] else "default action"
+    kind = "" if entry["signal"] == "KILL" else f" ({answer})"
+    processes = f"{entry['targets']} process{'es' if entry['targets'] != 1 else ''}"
+    return f"SIG{entry['signal']}{kind} to {processes}; {where}"
+
+
+def _ended(entry: Entry) -> str:
+    rows = f"{entry['rows']} rows" if entry["rows"] is not None else f"store unreadable: {entry['store_error']}"
+    left = f"; left behind: {', '.join(entry['left_behind'])}" if entry["left_behind"] else ""
+    return f"incarnation {entry['incarnation']} ended with {entry['exit']}; {rows}, {entry['requests']} requests{left}"
+
+
+_WORDS: dict[str, Any] = {
+    "started": _started,
+    "struck": _struck,
+    "missed": lambda entry: f"{entry.get('planned', 'a trigger')} was due: it had already ended",
+    "ended": _ended,
+    "given_up": lambda entry: f"given up: {entry['ending']}",
+    "hold_expired": lambda entry: "the site's longest hold ran out; answers go out again",
+}
+
+
+def headline(line: Line) -> str:
+    """Outcome, subject and the figures that matter, in one line."""
+    if line["data"] is None:
+        return f"{line['outcome']}  {line['subject']}  {line['problem']}"
+    data, traffic = line["data"], line["traffic"]
+    parts = [f"{data['distinct']} of {data['products']} products in {data['rows']} rows"]
+    if data["rows"] is None:
+        parts = [f"its store can't be read, {data['products']} products unaccounted for"]
+    parts += [f"{data[name]['count']} {name.replace('_', ' ')}" for name in FINDINGS if data[name]["count"]]
+    parts += [f"{data['extra_rows']} extra rows"] if data["extra_rows"] else []
+    parts += ["said it was done"] if data["false_done"] else []
+    parts += [line["ending"].replace("_", " ")] if line["ending"] != "finished" else []
+    parts += [f"{traffic['requests']} requests, {traffic['repeated']} repeated"]
+    parts += [_left_behind(line["processes"])] if any(line["processes"].values()) else []
+    parts += ["running it again changed its rows"] if data["not_idempotent"] else []
+    return f"{line['outcome']}  {line['subject']}  {'; '.join(parts)}"
+
+
+_ONE = {"orphans": "orphan", "zombies": "zombie"}
+
+
+def _left_behind(processes: dict[str, int]) -> str:
+    words = [f"{count} {_ONE[kind]} process{'es' if count != 1 else ''}" for kind, count in processes.items() if count]
+    return f"{' and '.join(words)} left behind"
+
+
+def verdict_lines(line: Line, folder: Path) -> list[str]:
+    """The verdict with what, where, evidence and the command that reproduces it."""
+    told = [headline(line)]
+    if line["cause"] == "control":
+        told.append("      it fails without any fault (its control does): no kill is to blame")
+    if line["problem"] and line["data"] is not None:
+        told.append(f"      {line['problem']}")
+    told += [f"      {_fault_words(fault)}" for fault in line["faults"]]
+    if line["data"] is not None:
+        told += [f"      {name}: {_keys(line['data'][name])}" for name in FINDINGS if line["data"][name]["count"]]
+    if line["evidence"]:
+        told.append(f"      evidence:  {folder / line['evidence']}/")
+    told.append(f"      reproduce: {line['reproduce']}")
+    return told
+
+
+def _fault_words(fault: dict[str, Any]) -> str:
+    if fault["status"] == "not_reached":
+        return f"{fault['planned']}: not reached"
+    where = ", ".join(fault["in_flight"]) or "no request in flight"
+    note = {"before_first_request": ", before its first request", "escalated": ", then SIGKILL after the grace time"}
+    when = f"incarnation {fault['incarnation']} at {fault['struck_s']:.3f} s{note.get(fault['status'], '')}"
+    return f"{fault['planned']}: struck {when} ({where})"
+
+
+def _keys(found: dict[str, Any]) -> str:
+    shown = [f"{key} ({detail})" for key, detail in list(found["keys"].items())[:5]]
+    more = found["count"] - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more else "")

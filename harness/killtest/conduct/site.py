@@ -1,0 +1,128 @@
+"""The harness's handle on the running shop (docs/site-protocol.md)."""
+
+from pathlib import Path
+from socket import AF_UNIX, SOCK_STREAM, socket
+from typing import Any, Protocol
+
+import msgspec
+
+from killtest.judge.truth import Truth
+from killtest.plan.fault import Trigger
+from killtest.plan.manifest import SiteNeeds
+from killtest.process.channel import Channel, Message
+
+_FENCE_DEADLINE_S = 1.0
+
+
+class OpenRequest(msgspec.Struct, frozen=True):
+    """A request in flight at the site."""
+
+    seq: int
+    path: str
+    incarnation: int
+    held: bool
+
+
+class Site(Protocol):
+    """What a trial needs of the shop; the tests put a simulation in its place."""
+
+    def begin(self, incarnation: int) -> None:
+        """What connects from here on belongs to `incarnation`; its requests are counted from 1."""
+
+    def arm(self, trigger: Trigger) -> None:
+        """Freeze, and say `due`, when the request or response of `trigger` comes."""
+
+    def disarm(self) -> None:
+        """Forget the armed trigger."""
+
+    def freeze(self) -> tuple[OpenRequest, ...]:
+        """A fault is due: no byte leaves until `release`; what is in flight."""
+
+    def release(self) -> None:
+        """Let held answers go out."""
+
+    def open(self) -> tuple[OpenRequest, ...]:
+        """The requests in flight."""
+
+    def fence(self) -> bool:
+        """Wait until what connected before has been accepted and dead clients' connections are closed here too."""
+
+    def requests(self) -> tuple[int, int]:
+        """Page requests and other requests so far in this trial."""
+
+
+class SiteHandle:
+    """A real site, over its control socket."""
+
+    def __init__(self, control: Path) -> None:
+        """Connect to the control socket at `control`."""
+        connection = socket(AF_UNIX, SOCK_STREAM)
+        connection.connect(str(control))
+        self.channel = Channel(connection, "site")
+
+    def begin(self, incarnation: int) -> None:
+        """Start a new incarnation's counting."""
+        self.channel.call("incarnation", number=incarnation)
+
+    def arm(self, trigger: Trigger) -> None:
+        """Arm the site for a request or response trigger."""
+        path: Message = {} if trigger.path is None else {"path": trigger.path}
+        self.channel.call("arm", kind=trigger.kind, n=trigger.n, **path)
+
+    def disarm(self) -> None:
+        """Forget the armed trigger."""
+        self.channel.call("disarm")
+
+    def freeze(self) -> tuple[OpenRequest, ...]:
+        """Hold every answer; what is in flight."""
+        return open_requests(self.channel.call("freeze")["open"])
+
+    def release(self) -> None:
+        """Let held answers go out."""
+        self.channel.call("release")
+
+    def open(self) -> tuple[OpenRequest, ...]:
+        """The requests in flight."""
+        return open_requests(self.channel.call("open")["open"])
+
+    def fence(self) -> bool:
+        """True when every earlier connection has been accepted and those of dead clients are closed."""
+        reply = self.channel.call("fence", within_s=_FENCE_DEADLINE_S + 10, deadline_s=_FENCE_DEADLINE_S)
+        return bool(reply["passed"])
+
+    def requests(self) -> tuple[int, int]:
+        """Page requests and other requests so far in this trial."""
+        reply = self.channel.call("stats")
+        return int(reply["requests"]), int(reply["other"])
+
+    def truth(self) -> Truth:
+        """What a perfect crawl must store, all versions served so far."""
+        return msgspec.convert(self.channel.call("truth", within_s=60), Truth)
+
+    def sync(self) -> None:
+        """Have the request log written out."""
+        self.channel.call("sync")
+
+    def close(self) -> None:
+        """Hang up; the site lives on until its warden ends it."""
+        self.channel.close()
+
+
+def open_requests(raw: Any) -> tuple[OpenRequest, ...]:
+    """The `open` list of a reply or event as data."""
+    return msgspec.convert(raw, tuple[OpenRequest, ...])
+
+
+def arguments(needs: SiteNeeds, hold_s: float, log: Path) -> list[str]:
+    """The site's command line for a trial; `{private}` is filled in by the warden."""
+    return [
+        f"--products={needs.products}",
+        f"--list-pages={needs.list_pages}",
+        f"--seed={needs.seed}",
+        f"--latency-ms={needs.latency_ms:g}",
+        f"--shape={needs.shape}",
+        f"--next={needs.next}",
+        f"--hold-s={hold_s:g}",
+        f"--log={log}",
+        "--control={private}/site.sock",
+    ]

@@ -1,0 +1,138 @@
+"""The real stage of a trial: a warden, a site, a store folder and the clock."""
+
+import os
+import selectors
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from killtest.conduct import site
+from killtest.errors import HarnessFailure
+from killtest.halt import Halt
+from killtest.plan import subject
+from killtest.plan.manifest import SiteNeeds, Subject
+from killtest.process.channel import Channel
+from killtest.process.launcher import Order, WardenLauncher
+from killtest.store import snapshot
+from killtest.store.snapshot import Snapshot
+
+Event = dict[str, Any]
+# Handed down as they are; everything else of the caller's environment stays outside. PYTHONUNBUFFERED is
+# left out on purpose: it hides output that a kill would lose.
+_HANDED_DOWN = ("PATH", "HOME", "USER", "LOGNAME", "TZ", "SSL_CERT_FILE", "SSL_CERT_DIR")
+_SETUP_DEADLINE_S = 300.0
+
+
+class RealStage:
+    """One trial's world, in the folder `folder`; `close` ends every process of it."""
+
+    def __init__(
+        self, who: Subject, needs: SiteNeeds, folder: Path, inherit: tuple[int, ...] = (), halt: Halt | None = None
+    ) -> None:
+        """Start warden and site, and run the subject's setup commands; `halt` ends all of it from another thread."""
+        self.subject = who
+        self.folder = folder = folder.resolve()
+        self.store = folder / "store"
+        self.store.mkdir(parents=True)
+        with ExitStack() as opened:
+            self.launcher = WardenLauncher(inherit)
+            opened.callback(self.launcher.close)
+            if halt is not None:
+                # The warden ends everything below it, the site among them, when its socket closes.
+                opened.enter_context(halt.ends(self.launcher.channel.hang_up))
+            # Below the warden's folder, whose path is short: programs put UNIX sockets there.
+            self._scratch = self.launcher.private / "tmp"
+            self._scratch.mkdir()
+            self._open_site(needs, opened)
+            self._set_up()
+            self._opened = opened.pop_all()
+
+    def _open_site(self, needs: SiteNeeds, opened: ExitStack) -> None:
+        log = self.folder / "site.jsonl"
+        words = site.arguments(needs, self.subject.limits.hold_s, log)
+        self.url = self.launcher.start_site(words, self.folder / "site.stderr")
+        self.site = site.SiteHandle(self.launcher.private / "site.sock")
+        opened.callback(self.site.close)
+        self._selector = opened.enter_context(selectors.DefaultSelector())
+        for channel in (self.launcher.channel, self.site.channel):
+            self._selector.register(channel, selectors.EVENT_READ)
+
+    def _set_up(self) -> None:
+        for command in self.subject.setup:
+            order = msgspec.structs.replace(self.order(0), argv=self._argv(command, 0))
+            self.launcher.start(order)
+            ends_s = self.now() + _SETUP_DEADLINE_S
+            while (event := self.next_event(ends_s)) is not None and event["event"] != "exit":
+                pass
+            code = event["code"] if event else "no end"
+            if code != 0:
+                raise HarnessFailure(f"setup {' '.join(command)!r} of {self.subject.name}: {code}; see {order.stderr}")
+
+    def now(self) -> float:
+        """CLOCK_MONOTONIC seconds."""
+        return time.monotonic()
+
+    def next_event(self, until_s: float) -> Event | None:
+        """The next event of warden or site; None once it is `until_s`. HarnessFailure when one of them is gone."""
+        channels: tuple[Channel, ...] = (self.launcher.channel, self.site.channel)
+        while True:
+            for channel in channels:
+                if channel.events:
+                    return channel.events.popleft()
+            # A look at the sockets comes before the deadline: a harness that was stopped for a while must hear
+            # what happened meanwhile before it gives anybody up.
+            ready = self._selector.select(max(0.0, until_s - self.now()))
+            if not ready:
+                return None
+            for key, _ in ready:
+                channel = key.fileobj  # type: ignore[assignment]  # only channels are registered
+                channel.pump()
+            gone = [channel.peer for channel in channels if channel.is_closed and not channel.events]
+            if gone:
+                raise HarnessFailure(f"the {gone[0]} ended in the middle of a trial; see {self.folder}")
+
+    def order(self, incarnation: int) -> Order:
+        """How to start that incarnation: the restart command from the second on, where there is one."""
+        who = self.subject
+        self.store.mkdir(exist_ok=True)  # a subject may have removed it
+        command = who.restart if who.restart and incarnation else who.command
+        return Order(
+            incarnation=incarnation,
+            argv=self._argv(command, incarnation),
+            env=self.environment(incarnation),
+            cwd=str(self.store),
+            stdout=str(self.folder / f"incarnation-{incarnation}.stdout"),
+            stderr=str(self.folder / f"incarnation-{incarnation}.stderr"),
+        )
+
+    def environment(self, incarnation: int) -> dict[str, str]:
+        """The clean environment of that incarnation; the manifest's `[env]` has the last word."""
+        env = {name: os.environ[name] for name in _HANDED_DOWN if name in os.environ}
+        env |= {
+            "LANG": "C.UTF-8",
+            "TMPDIR": str(self._scratch),
+            "KILLTEST_SITE_URL": self.url,
+            "KILLTEST_STORE": str(self.store),
+            "KILLTEST_INCARNATION": str(incarnation),
+        }
+        values = self._values(incarnation)
+        for name, value in self.subject.env.items():
+            env[name] = value.replace("{store}", values["store"]).replace("{site_url}", values["site_url"])
+        return env
+
+    def snapshot(self, incarnation: int) -> Snapshot:
+        """What the store holds now."""
+        return snapshot.take(self.subject.store, self.store, self.folder / "copy", incarnation)
+
+    def close(self) -> None:
+        """End every process of the trial."""
+        self._opened.close()
+
+    def _argv(self, command: tuple[str, ...], incarnation: int) -> tuple[str, ...]:
+        return tuple(subject.command_line(command, self.subject.folder, self._values(incarnation)))
+
+    def _values(self, incarnation: int) -> dict[str, str]:
+        return {"site_url": self.url, "store": str(self.store), "incarnation": str(incarnation)}

@@ -1,0 +1,1 @@
+"""The judge: evidence in, verdict out. Pure but for reading the evidence from its folder."""

@@ -1,0 +1,88 @@
+"""The verdict: PASS, FAIL or UNKNOWN with findings and costs, from evidence alone (docs/verdict.md)."""
+
+from typing import Literal
+
+import msgspec
+
+from killtest.judge import oracle, traffic
+from killtest.judge.evidence import Course, Evidence
+from killtest.judge.oracle import Data
+from killtest.judge.traffic import Traffic
+
+Outcome = Literal["PASS", "FAIL", "UNKNOWN"]
+Cause = Literal["faults", "control", "harness"]
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The judge's answer.
+
+    `cause` says whom it is about: the faults, the subject without faults (`control`), or killtest itself
+    (`harness`); None for PASS. `not_idempotent` is what `again` starts showed (None: there were none).
+    `problem` says in words why it is UNKNOWN.
+    """
+
+    outcome: Outcome
+    cause: Cause | None
+    data: Data | None
+    traffic: Traffic | None
+    false_done: bool = False
+    not_idempotent: bool | None = None
+    problem: str | None = None
+
+
+class Control(msgspec.Struct, frozen=True):
+    """What the subject's controls showed: their worst outcome and the page requests of the first."""
+
+    outcome: Outcome
+    requests: int | None
+
+
+def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
+    """Judge one trial. `control` is None for a control itself, and where none was run."""
+    data = oracle.judge_data(evidence)
+    proper = len(oracle.proper_incarnations(evidence.course.incarnations))
+    requests = [request for request in evidence.requests if request.incarnation < proper]
+    baseline = control.requests if control else None
+    counted = traffic.count(requests, evidence.truth.minimum, baseline, data.distinct)
+    outcome, cause, problem = _outcome(evidence, data, control)
+    return Verdict(
+        outcome=outcome,
+        cause=cause,
+        data=data,
+        traffic=counted,
+        false_done=evidence.course.ending == "finished" and bool(data.lost or data.missed),
+        not_idempotent=oracle.changed_again(evidence),
+        problem=problem,
+    )
+
+
+def unknown(problem: str) -> Verdict:
+    """The verdict of a trial that we failed, not the subject."""
+    return Verdict("UNKNOWN", "harness", None, None, problem=problem)
+
+
+def has_finding(course: Course, data: Data) -> bool:
+    """True when ending, data or processes hold a finding; traffic and time are costs."""
+    return course.ending != "finished" or data.has_finding or bool(course.orphans or course.zombies)
+
+
+def _outcome(evidence: Evidence, data: Data, control: Control | None) -> tuple[Outcome, Cause | None, str | None]:
+    """FAIL before UNKNOWN before PASS; a subject that fails without faults is not the kills' doing."""
+    course = evidence.course
+    struck = [fault for fault in course.faults if fault.status != "not_reached"]
+    if control is not None and control.outcome == "FAIL":
+        return "FAIL", "control", None
+    if has_finding(course, data):
+        is_undisturbed = evidence.is_control or not struck
+        return "FAIL", "control" if is_undisturbed else "faults", None
+    if evidence.planned_faults and not struck:
+        return "UNKNOWN", "harness", "none of the planned faults struck: the subject never got to any of them"
+    if not oracle.proper_incarnations(course.incarnations):
+        return "UNKNOWN", "harness", "no incarnation was started"
+    return "PASS", None, None
+
+
+def worst(outcomes: list[Outcome]) -> Outcome:
+    """FAIL before UNKNOWN before PASS."""
+    order: tuple[Outcome, ...] = ("FAIL", "UNKNOWN", "PASS")
+    return next(outcome for outcome in order if outcome in outcomes)

@@ -1,0 +1,1 @@
+"""What is to happen, complete before anything starts: subjects, faults, schedules, campaigns."""

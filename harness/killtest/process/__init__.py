@@ -1,0 +1,1 @@
+"""The process side of a trial: the warden, what it starts and whom it signals."""

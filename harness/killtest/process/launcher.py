@@ -1,0 +1,157 @@
+"""The harness's handle on a trial's warden: start, strike, count, end."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from socket import socketpair
+from typing import Protocol
+
+import msgspec
+
+from killtest.errors import HarnessFailure, Refused, UsageError
+from killtest.plan.fault import Scope
+from killtest.process import isolation
+from killtest.process.channel import Channel
+
+_START_DEADLINE_S = 30.0
+_END_DEADLINE_S = 15.0
+
+
+class Order(msgspec.Struct, frozen=True):
+    """How to start one incarnation: command, environment, working folder, and the files for its output."""
+
+    incarnation: int
+    argv: tuple[str, ...]
+    env: dict[str, str]
+    cwd: str
+    stdout: str
+    stderr: str
+
+
+class Strike(msgspec.Struct, frozen=True):
+    """What one signal did.
+
+    `targets` are the pids it went to (none: the subject had already ended); `settled` says that SIGKILL
+    killed them all, or that another signal was delivered; `caught` and `ignored` are the main process's
+    dispositions just before. `t_s` and `settled_s` are CLOCK_MONOTONIC seconds.
+    """
+
+    targets: tuple[int, ...]
+    t_s: float
+    settled_s: float = 0.0
+    caught: bool = False
+    ignored: bool = False
+    settled: bool = True
+
+
+class Face(msgspec.Struct, frozen=True):
+    """A process in a report: pid as the trial sees it, and its command line."""
+
+    pid: int
+    command: str
+
+
+class Census(msgspec.Struct, frozen=True):
+    """The subject's processes that outlive its main one: the living and the dead that nobody waited for."""
+
+    orphans: tuple[Face, ...] = ()
+    zombies: tuple[Face, ...] = ()
+
+
+class Launcher(Protocol):
+    """What a trial needs of the process side; the tests put a simulation in its place."""
+
+    def start(self, order: Order) -> float:
+        """Start an incarnation; the CLOCK_MONOTONIC second at which it was started."""
+
+    def strike(self, signal: str, scope: Scope, wait_s: float) -> Strike:
+        """Signal the current incarnation and wait, at most `wait_s`, until it has taken effect."""
+
+    def usage(self) -> tuple[float, int]:
+        """CPU seconds used by the subject's living processes, and how many there are."""
+
+    def census(self, settle_s: float = 0.0) -> Census:
+        """Who is left besides a running main process, after at most `settle_s` seconds of waiting for it to end."""
+
+    def hold_still(self) -> None:
+        """Stop what is left, so that the store can be read."""
+
+    def go_on(self) -> None:
+        """Let what was stopped run again."""
+
+    def end_subject(self) -> None:
+        """Kill every process of the subject that is left."""
+
+
+class WardenLauncher:
+    """A real warden process, in namespaces of its own where the machine allows it."""
+
+    def __init__(self, inherit: Sequence[int] = ()) -> None:
+        """Start the warden; while it lives it also keeps the descriptors `inherit` open (the campaign's lock)."""
+        ours, theirs = socketpair()
+        words = isolation.prefix()
+        flag = ["isolated"] if words else []
+        command = [*words, sys.executable, "-P", "-m", "killtest.process.warden", str(theirs.fileno()), *flag]
+        self._process = subprocess.Popen(
+            command, pass_fds=(theirs.fileno(), *inherit), stdin=subprocess.DEVNULL, start_new_session=True
+        )
+        theirs.close()
+        self.channel = Channel(ours, "warden")
+        self.is_isolated = bool(words)
+        self.private = Path(self.channel.call("hello", within_s=_START_DEADLINE_S)["private"])
+
+    def start_site(self, arguments: Sequence[str], errors: Path) -> str:
+        """Start the site with its command-line `arguments`; its URL. Its stderr goes to the file `errors`."""
+        port = str(isolation.SITE_PORT if self.is_isolated else 0)
+        argv = [sys.executable, "-P", "-m", "killtest_testsite", *arguments, "--port", port]
+        reply = self.channel.call("site", argv=argv, stderr=str(errors), within_s=_START_DEADLINE_S)
+        return str(reply["ready"]["url"])
+
+    def start(self, order: Order) -> float:
+        """Start an incarnation; UsageError when its program can't be executed."""
+        try:
+            reply = self.channel.call("start", **msgspec.to_builtins(order))
+        except Refused as error:
+            raise UsageError(f"can't execute {order.argv[0]!r} ({error}); command: {' '.join(order.argv)}") from None
+        return float(reply["t_s"])
+
+    def strike(self, signal: str, scope: Scope, wait_s: float) -> Strike:
+        """Signal the current incarnation."""
+        reply = self.channel.call("strike", signal=signal, scope=scope, wait_s=wait_s, within_s=wait_s + 10)
+        return msgspec.convert(reply, Strike)
+
+    def usage(self) -> tuple[float, int]:
+        """CPU seconds and number of the subject's living processes."""
+        reply = self.channel.call("usage")
+        return float(reply["cpu_s"]), int(reply["alive"])
+
+    def census(self, settle_s: float = 0.0) -> Census:
+        """Who is left."""
+        return msgspec.convert(self.channel.call("census", settle_s=settle_s), Census)
+
+    def hold_still(self) -> None:
+        """Stop what is left."""
+        self.channel.call("hold_still")
+
+    def go_on(self) -> None:
+        """Continue what was stopped."""
+        self.channel.call("go_on")
+
+    def end_subject(self) -> None:
+        """Kill what is left; HarnessFailure when something survives SIGKILL (uninterruptible sleep)."""
+        survivors = self.channel.call("end_subject", within_s=_END_DEADLINE_S)["survivors"]
+        if survivors:
+            raise HarnessFailure(f"processes survived SIGKILL: {survivors}")
+
+    def close(self) -> None:
+        """End the warden and everything below it; a warden that does not answer is killed."""
+        self.channel.close()
+        try:
+            self._process.wait(_END_DEADLINE_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        # Its warden removes it; one that was killed could not.
+        shutil.rmtree(self.private, ignore_errors=True)

@@ -1,0 +1,300 @@
+"""The warden: one process per trial that starts the site and the incarnations, signals them, and outlives none.
+
+It is run by the harness as `python -m killtest.process.warden FD` with one end of a socket pair, speaks JSON lines
+(`Warden.commands`), and ends with everything below it as soon as that socket closes, however the harness
+ended. It is its descendants' subreaper (prctl(2), PR_SET_CHILD_SUBREAPER), so that a process whose parent
+died stays in sight; inside a PID namespace it is the init.
+"""
+
+import contextlib
+import ctypes
+import os
+import select
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from killtest.process import process_tree as tree
+from killtest.process.isolation import drop_capabilities, raise_loopback
+from killtest.process.process_tree import Identity
+
+Message = dict[str, Any]
+_PR_SET_CHILD_SUBREAPER = 36
+_DEATH_DEADLINE_S = 5.0
+_SITE_START_DEADLINE_S = 20.0
+_POLL_PENDING_S = 0.0005
+
+
+class Warden:
+    """The state of one trial's processes."""
+
+    def __init__(self, harness: socket.socket) -> None:
+        """Serve the harness at the other end of `harness`."""
+        self._harness = harness
+        self._buffer = b""
+        self._private = _short_folder()
+        self._site: subprocess.Popen[bytes] | None = None
+        self._mains: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
+        self._current: Identity | None = None
+        self._is_running = True
+        self.commands: dict[str, Callable[[Message], Message]] = {
+            "hello": self._hello,
+            "site": self._start_site,
+            "start": self._start,
+            "strike": self._strike,
+            "usage": self._usage,
+            "census": self._census,
+            "hold_still": self._hold_still,
+            "go_on": self._go_on,
+            "end_subject": self._end_subject,
+            "bye": self._bye,
+        }
+
+    def serve(self) -> None:
+        """Answer until the harness says bye or goes; then end all that is left and remove the private folder."""
+        waker, wakes = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda *_: None)
+        selector = selectors.DefaultSelector()
+        selector.register(self._harness, selectors.EVENT_READ)
+        selector.register(waker, selectors.EVENT_READ)
+        try:
+            while self._is_running:
+                for key, _ in selector.select():
+                    if key.fd == waker:
+                        os.read(waker, 4096)
+                        self._reap()
+                    else:
+                        self._listen()
+        finally:
+            self._end_everything()
+
+    def _listen(self) -> None:
+        try:
+            data = self._harness.recv(1 << 20)
+        except ConnectionResetError:
+            data = b""  # the harness has gone with something of ours unread
+        if not data:
+            self._is_running = False
+        self._buffer += data
+        *lines, self._buffer = self._buffer.split(b"\n")
+        for line in lines:
+            self._answer(msgspec.json.decode(line))
+
+    def _answer(self, request: Message) -> None:
+        try:
+            reply = self.commands[request["do"]](request)
+        except (OSError, ValueError, KeyError) as error:
+            reply = {"ok": False, "error": f"{type(error).__name__}: {error}"}
+        self._say({"ok": True, **reply, "id": request["id"]})
+
+    def _say(self, message: Message) -> None:
+        try:
+            self._harness.sendall(msgspec.json.encode(message) + b"\n")
+        except OSError:
+            # The harness is gone; the closed socket ends the loop.
+            self._is_running = False
+
+    def _hello(self, _: Message) -> Message:
+        return {"pid": os.getpid(), "private": str(self._private)}
+
+    def _start_site(self, request: Message) -> Message:
+        argv = [word.replace("{private}", str(self._private)) for word in request["argv"]]
+        with open(request["stderr"], "ab") as errors:
+            self._site = subprocess.Popen(
+                argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
+            )
+        return {"ready": _first_line(self._site, request["stderr"])}
+
+    def _start(self, request: Message) -> Message:
+        """Start an incarnation in a session of its own, output to files, signals at their defaults."""
+        with open(request["stdout"], "ab") as out, open(request["stderr"], "ab") as errors:
+            started_s = time.monotonic()
+            process = subprocess.Popen(
+                request["argv"],
+                env=request["env"],
+                cwd=request["cwd"],
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=errors,
+                start_new_session=True,
+            )
+        self._mains[process.pid] = (request["incarnation"], process)
+        self._current = tree.identify(process.pid)
+        return {"pid": process.pid, "t_s": started_s}
+
+    def _strike(self, request: Message) -> Message:
+        number = signal.Signals[f"SIG{request['signal']}"]
+        main = self._current
+        if main is None or tree.is_dead(main):
+            return {"targets": [], "t_s": time.monotonic()}
+        faces = tree.disposition(main.pid, number)
+        if number == signal.SIGKILL:
+            targets = tree.stop_until_still(lambda: self._scope(request["scope"], main))
+        else:
+            targets = self._scope(request["scope"], main)
+        if tree.is_dead(main):
+            # It ended by itself while it was being stopped: the signal would hit a zombie and kill nobody.
+            for one in targets:
+                tree.send(one, signal.SIGCONT)
+            return {"targets": [], "t_s": time.monotonic()}
+        struck_s = time.monotonic()
+        # The youngest first: the death of a parent would orphan a stopped process group, and the kernel wakes
+        # such a group with SIGHUP and SIGCONT (setpgid(2)).
+        hit = [one for one in reversed(targets) if not tree.is_dead(one) and tree.send(one, number)]
+        settled = self._settled(hit, number, request["wait_s"])
+        facts: Message = {"caught": faces.caught, "ignored": faces.ignored, "settled": settled}
+        return {"targets": [one.pid for one in hit], "t_s": struck_s, "settled_s": time.monotonic(), **facts}
+
+    def _scope(self, scope: str, main: Identity) -> list[Identity]:
+        """The living processes that a signal of this scope goes to, the main process among them."""
+        if scope == "pid":
+            return [main]
+        if scope == "tree":
+            return sorted([main, *tree.descendants(main.pid)], key=lambda one: one.started)
+        return [one for one in self._subject() if _group_of(one.pid) == main.pid and not tree.is_zombie(one)]
+
+    def _settled(self, targets: list[Identity], number: int, wait_s: float) -> bool:
+        """True once SIGKILL has killed all targets, or another signal has been delivered to each (or it is dead)."""
+        if number == signal.SIGKILL:
+            return not tree.wait_dead(targets, wait_s)
+        ends_s = time.monotonic() + wait_s
+        while any(tree.is_pending(one.pid, number) and not tree.is_zombie(one) for one in targets):
+            if time.monotonic() > ends_s:
+                return False
+            time.sleep(_POLL_PENDING_S)  # the kernel offers nothing to wait on for "no longer pending"
+        return True
+
+    def _usage(self, _: Message) -> Message:
+        living = self._subject()
+        return {"cpu_s": tree.cpu_s(living), "alive": len(living)}
+
+    def _census(self, request: Message) -> Message:
+        """The subject's processes besides a running main one: living ones and zombies, counted apart."""
+        tree.wait_dead(self._left(), request["settle_s"])
+        left = self._left()
+        zombies = [one for one in left if tree.is_zombie(one)]
+        orphans = [one for one in left if one not in zombies]
+        return {"orphans": [_face(one) for one in orphans], "zombies": [_face(one) for one in zombies]}
+
+    def _left(self) -> list[Identity]:
+        self._reap()
+        found = [one for one in self._subject() if one.pid not in self._mains]
+        # Our own dead children are reaped by us, as an init would: they are nobody's zombies.
+        return [one for one in found if not (tree.is_zombie(one) and tree.parent_of(one) == os.getpid())]
+
+    def _hold_still(self, _: Message) -> Message:
+        return {"stopped": len(tree.stop_until_still(self._subject))}
+
+    def _go_on(self, _: Message) -> Message:
+        return {"continued": sum(tree.send(one, signal.SIGCONT) for one in self._subject())}
+
+    def _end_subject(self, _: Message) -> Message:
+        targets = tree.stop_until_still(self._subject)
+        for one in targets:
+            tree.send(one, signal.SIGKILL)
+        survivors = tree.wait_dead(targets, _DEATH_DEADLINE_S)
+        self._reap()
+        return {"ended": len(targets), "survivors": [_face(one) for one in survivors]}
+
+    def _subject(self) -> list[Identity]:
+        site = [self._site.pid] if self._site else []
+        return tree.descendants(os.getpid(), without=site)
+
+    def _bye(self, _: Message) -> Message:
+        self._is_running = False
+        return {}
+
+    def _reap(self) -> None:
+        """Wait for every dead child: a main process's end is news, an orphan's end is what init would see."""
+        while True:
+            try:
+                pid, status, usage = os.wait4(-1, os.WNOHANG)
+            except ChildProcessError:
+                return
+            if pid == 0:
+                return
+            self._report(pid, os.waitstatus_to_exitcode(status), usage.ru_maxrss * 1024)
+
+    def _report(self, pid: int, code: int, rss_bytes: int) -> None:
+        if self._site is not None and pid == self._site.pid:
+            self._site.returncode = code
+            self._say({"event": "site_exit", "code": code, "t_s": time.monotonic()})
+        elif pid in self._mains:
+            incarnation, process = self._mains.pop(pid)
+            process.returncode = code
+            facts = {"code": code, "rss_bytes": rss_bytes, "t_s": time.monotonic()}
+            self._say({"event": "exit", "incarnation": incarnation, **facts})
+
+    def _end_everything(self) -> None:
+        if os.getpid() == 1:
+            with contextlib.suppress(ProcessLookupError):  # nobody: the harness went before the site was started
+                os.kill(-1, signal.SIGKILL)  # all of the namespace but ourselves, at once
+        self._end_subject({})
+        if self._site is not None and self._site.returncode is None:
+            self._site.kill()
+            self._site.wait()
+        shutil.rmtree(self._private, ignore_errors=True)
+
+
+def _short_folder() -> Path:
+    """A new private folder with a short path: a UNIX socket's address holds about 100 bytes."""
+    return Path(tempfile.mkdtemp(prefix="killtest-", dir="/tmp" if os.access("/tmp", os.W_OK) else None))
+
+
+def _group_of(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return -1
+
+
+def _first_line(site: subprocess.Popen[bytes], errors: str) -> Any:
+    """The site's ready line; OSError when it ends or is silent instead."""
+    assert site.stdout is not None
+    readable, _, _ = select.select([site.stdout], [], [], _SITE_START_DEADLINE_S)
+    line = site.stdout.readline() if readable else b""
+    if not line:
+        raise OSError(f"the site did not start; what it said is in {errors}")
+    return msgspec.json.decode(line)
+
+
+def _face(one: Identity) -> Message:
+    return {"pid": one.pid, "command": tree.command_of(one)}
+
+
+def _prepare() -> None:
+    """Become subreaper, and hand no ignored or blocked signal down: exec keeps SIG_IGN but resets handlers."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+        if signal.getsignal(number) in (signal.SIG_IGN, signal.SIG_DFL) and number in _POLITE:
+            signal.signal(number, lambda *_: None)
+    signal.signal(signal.SIGINT, lambda *_: None)
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+
+
+_POLITE = {signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2, signal.SIGTSTP}
+
+
+def main() -> None:
+    """Serve the harness on the socket whose descriptor is the only argument."""
+    _prepare()
+    if "isolated" in sys.argv:
+        raise_loopback()
+        drop_capabilities()
+    Warden(socket.socket(fileno=int(sys.argv[1]))).serve()
+
+
+if __name__ == "__main__":
+    main()
