@@ -1,0 +1,47 @@
+"""What the zoo's crawlers share: how a page is fetched and read, and how a point of their own is announced.
+
+Nothing in here is a planted bug. Standard library only, so that each animal is a program that anybody can run.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+import re
+import socket
+import urllib.request
+
+SITE = os.environ["KILLTEST_SITE_URL"]
+INCARNATION = int(os.environ.get("KILLTEST_INCARNATION", "0"))
+FIELDS = ("sku", "title", "price", "currency", "availability")
+
+
+def get(path: str) -> str:
+    """The page at `path`, as text; urllib.error.URLError when it can't be had."""
+    with urllib.request.urlopen(SITE + path, timeout=60) as answer:
+        return answer.read().decode()
+
+
+def links(page: str) -> list[str]:
+    """The paths that a page links to, in its order."""
+    return re.findall(r'href="(/[^"]*)"', page)
+
+
+def row(page: str) -> dict[str, str]:
+    """What a product page says, by field name."""
+    return {name: html.unescape(re.search(f'class="{name}">([^<]*)<', page)[1]) for name in FIELDS}
+
+
+def is_product(path: str) -> bool:
+    """True for the page of a product, false for a list page."""
+    return path.startswith("/product/")
+
+
+def mark(name: str) -> None:
+    """Announce a point of one's own and wait until the harness lets us go on; nothing when nobody listens."""
+    path = os.environ.get("KILLTEST_MARK")
+    if path:
+        with socket.socket(socket.AF_UNIX) as harness:
+            harness.connect(path)
+            harness.sendall(f"{name}\n".encode())
+            harness.recv(1)
