@@ -130,7 +130,8 @@ class Striker:
         # Armed before the release: what arrived meanwhile is held, and may be what the next fault waits for.
         if life.acting is None:
             self.arm(life)
-        site.release()
+        if not (life.is_armed and self._pending[0].trigger.kind == "rows"):
+            site.release()  # a trigger `rows` has let the site go on already, to the next request that is held
 
     def _first_blow(self, fault: Fault, peer: int | None) -> Strike | None:
         """What the first signal did; None when nobody was there to take it. A bump alone needs nobody."""
