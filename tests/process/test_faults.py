@@ -65,6 +65,8 @@ def test_paused_subject_asks_for_nothing_and_goes_on(isolated: str, tmp_path: Pa
     assert isinstance(resume, float)
     assert not [r for r in evidence.requests if stop < r.arrived_s < resume]
     assert len(evidence.course.incarnations) == 1
+    assert [entry["settled"] for entry in told(tmp_path, "struck")] == [True, True]
+    assert not told(tmp_path, "hold_expired")
 
 
 def test_second_interrupt_reaches_the_same_process(tmp_path: Path) -> None:

@@ -24,15 +24,17 @@ class Blows:
         return tree.stop_until_still(lambda: self._kin.scope(scope, owner))
 
     def send(self, targets: list[Identity], number: int) -> list[Identity]:
-        """Signal them; those that it reached."""
+        """Signal them, who come from `targets`; those that it reached."""
         # The youngest first: the death of a parent would orphan a stopped process group, and the kernel wakes
         # such a group with SIGHUP and SIGCONT (setpgid(2)).
-        hit = [one for one in reversed(targets) if not tree.is_dead(one) and tree.send(one, number)]
+        living = [one for one in reversed(targets) if not tree.is_dead(one)]
         if number == signal.SIGSTOP:
-            self._paused |= set(hit)
-        elif number == signal.SIGCONT:
+            # They stand still already; a second SIGSTOP would stay pending until they are continued.
+            self._paused |= set(living)
+            return living
+        if number == signal.SIGCONT:
             self._paused -= set(targets)
-        return hit
+        return [one for one in living if tree.send(one, number)]
 
     def spare(self, targets: list[Identity]) -> None:
         """They were stopped for a blow that does not fall: let them go on, but for the paused."""

@@ -173,6 +173,8 @@ class Warden:
 
     def _settled(self, targets: list[Identity], number: int, wait_s: float) -> bool:
         """True once SIGKILL has killed all targets, or another signal has been delivered to each (or it is dead)."""
+        if number == signal.SIGSTOP:
+            return True  # they were stopped to find them all
         if number == signal.SIGKILL:
             return not tree.wait_dead(targets, wait_s)
         ends_s = time.monotonic() + wait_s
