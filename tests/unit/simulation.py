@@ -179,8 +179,6 @@ class World:
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:
         self._mark = (name, n)
 
-    def disarm_mark(self) -> None:
-        self._mark, self._marks = None, 0
 
     def release_mark(self) -> None:
         self.calls.append("release_mark")
@@ -221,6 +219,15 @@ class World:
 
     def disarm(self) -> None:
         self._armed = None
+
+    def forget(self) -> None:
+        self._mark, self._marks = None, 0
+
+    def arm_step(self, name: str, n: int) -> None:
+        self._step = (name, n)
+
+    def release_step(self) -> None:
+        self.calls.append("release_step")
 
     def next(self) -> None:
         self._armed = Trigger("request", n=self._counts.get(None, 0) + 1)

@@ -269,7 +269,7 @@ def test_mark_that_comes_due_after_the_exit_is_let_go(tmp_path: Path) -> None:
     world = World([Script(pages=3)], late_site=True)
     course = conduct(world, "0/mark:stored#3 KILL", tmp_path=tmp_path)
     assert course.faults[0].status == "not_reached"
-    assert "release_mark" in world.calls
+    assert "waits at mark" in world.calls
 
 
 def test_rows_are_looked_at_while_a_request_is_held_until_there_are_enough(tmp_path: Path) -> None:

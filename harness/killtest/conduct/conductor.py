@@ -116,9 +116,9 @@ class Conductor:
             case "first_request" if event["incarnation"] == life.number:
                 life.first_request_s = event["t_s"]
                 self._history.note("first_request", event["t_s"], incarnation=life.number)
-            case "due" | "mark" if event["incarnation"] == life.number and life.is_armed:
+            case "due" | "mark" | "step" if event["incarnation"] == life.number and life.is_armed:
                 self._striker.hear(life, event)
-            case "due" | "mark":
+            case "due" | "mark" | "step":
                 self._let_go(event)
             case "gone" | "hold_expired" | "output_cut":
                 self._history.note(event["event"], event["t_s"], **_rest(event))
@@ -193,7 +193,7 @@ class Conductor:
         """Draw the border: earlier connections are in and closed, the store is read, the books are up to date."""
         life, stage = self._life, self._stage
         stage.site.disarm()
-        stage.launcher.disarm_mark()
+        stage.launcher.forget()
         passed = stage.site.fence()
         self._drain()
         self._left = left = stage.launcher.census().orphans
@@ -225,9 +225,9 @@ class Conductor:
 
     def _let_go(self, event: Event) -> None:
         """A trigger came due when its incarnation had ended: nobody is struck."""
-        self._stage.site.release()
-        self._stage.launcher.release_mark()
-        what = event.get("path") or f"mark {event['name']}"
+        stage, kind = self._stage, event["event"]
+        {"due": stage.site.release, "mark": stage.launcher.release_mark, "step": stage.launcher.release_step}[kind]()
+        what = f"mark {event['name']}" if kind == "mark" else event["path"]
         self._history.note("missed", event["t_s"], incarnation=event["incarnation"], path=what)
 
     def _decide(self) -> Ending | None:

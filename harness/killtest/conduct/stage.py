@@ -16,7 +16,7 @@ from killtest.plan import subject
 from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.process import mark_post
 from killtest.process.channel import Channel
-from killtest.process.launcher import Order, WardenLauncher
+from killtest.process.launcher import Order, Trace, WardenLauncher
 from killtest.store import snapshot
 from killtest.store.snapshot import Snapshot
 
@@ -38,6 +38,8 @@ class RealStage:
         self.folder = folder = folder.resolve()
         self.store = folder / "store"
         self.store.mkdir(parents=True)
+        # Whether durable steps are watched, for a fault that waits for one, and whether they are written down.
+        self.is_traced = self.is_recorded = False
         with ExitStack() as opened:
             self.launcher = WardenLauncher(inherit)
             opened.callback(self.launcher.close)
@@ -107,7 +109,14 @@ class RealStage:
             cwd=str(self.store),
             stdout=str(self.folder / f"incarnation-{incarnation}.stdout"),
             stderr=str(self.folder / f"incarnation-{incarnation}.stderr"),
+            trace=self._trace(incarnation),
         )
+
+    def _trace(self, incarnation: int) -> Trace | None:
+        if not (self.is_traced or self.is_recorded):
+            return None
+        log = self.folder / f"steps-{incarnation}.jsonl"
+        return Trace(str(self.store), str(log) if self.is_recorded else None)
 
     def environment(self, incarnation: int) -> dict[str, str]:
         """The clean environment of that incarnation; the manifest's `[env]` has the last word."""

@@ -56,7 +56,9 @@ class Striker:
             return
         life.is_armed = True
         trigger = self._pending[0].trigger
-        if trigger.name is not None:
+        if trigger.kind == "syscall" and trigger.name is not None:
+            self._field.launcher.arm_step(trigger.name, trigger.n)
+        elif trigger.name is not None:
             self._field.launcher.arm_mark(life.number, trigger.name, trigger.n)
         elif trigger.kind == "rows":
             self._field.site.next()
@@ -80,18 +82,22 @@ class Striker:
     def hear(self, life: Life, event: dict[str, Any]) -> None:
         """The fact that the armed fault waits for: a mark, or a request or response at the frozen site."""
         due_s = event["t_s"]
-        if event["event"] == "mark":
-            self._strike_at_mark(life, due_s)
+        if event["event"] in ("mark", "step"):
+            self._strike_while_it_waits(life, due_s)
         elif not self._lacks_rows(life, due_s):
             self._history.note("due", due_s, incarnation=life.number, path=event["path"], n=event["n"])
             self.strike(life, due_s, open_requests(event["open"]), event["peer"])
 
-    def _strike_at_mark(self, life: Life, due_s: float) -> None:
-        """The subject waits at the armed mark: freeze the site, strike, let both go on."""
+    def _strike_while_it_waits(self, life: Life, due_s: float) -> None:
+        """The subject waits at the armed mark or durable step: freeze the site, strike, let both go on."""
+        is_mark = self._pending[0].trigger.kind == "mark"
         in_flight = self._field.site.freeze()
         self._history.note("due", due_s, incarnation=life.number, planned=self._pending[0].text)
         self.strike(life, due_s, in_flight)
-        self._field.launcher.release_mark()
+        if is_mark:
+            self._field.launcher.release_mark()
+        else:
+            self._field.launcher.release_step()
 
     def _lacks_rows(self, life: Life, due_s: float) -> bool:
         """Whether the armed fault waits for more rows than the store holds; then the site is let go on to the next."""

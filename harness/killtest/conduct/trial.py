@@ -51,6 +51,7 @@ def run(
 
 def _conduct(planned: Planned, stage: RealStage, history: History) -> None:
     faults = planned.schedule.parsed()
+    stage.is_traced = any(fault.trigger.kind == "syscall" for fault in faults)
     history.note("stage", url=stage.url, isolated=stage.launcher.is_isolated, env=stage.environment(0))
     course = Conductor(faults, planned.subject.limits, stage, history, planned.again).run()
     truth = stage.site.truth()

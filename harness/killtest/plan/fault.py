@@ -9,19 +9,24 @@ from typing import Literal
 import msgspec
 
 from killtest.errors import UsageError
+from killtest.trace.calls import NAMES as CALL_NAMES
 
-TriggerKind = Literal["after", "first", "request", "response", "mark", "rows"]
+TriggerKind = Literal["after", "first", "request", "response", "mark", "rows", "syscall"]
 Scope = Literal["pid", "group", "tree", "owner"]
 
 SIGNALS = ("KILL", "INT", "TERM", "HUP", "QUIT", "STOP", "CONT")
 # These two pause and resume; every other one is meant to end whom it hits.
 _PAUSES = ("STOP", "CONT")
 SCOPES: tuple[Scope, ...] = ("pid", "group", "tree", "owner")
-BUILT_TRIGGERS = "request:N, request:/PATH, response:N, response:/PATH, mark:NAME, rows:N, after:S, first+S"
+BUILT_TRIGGERS = (
+    "request:N, request:/PATH, response:N, response:/PATH, mark:NAME, rows:N, syscall:NAME#N, after:S, first+S"
+)
+# Any call that changes the store: the steps of `killtest explore`.
+ANY_STEP = "step"
 _BUILT_ACTIONS = ", ".join(SIGNALS) + ", sequences as TERM+KILL@10, bump:/PATH"
-_LATER_TRIGGERS = ("syscall", "partial")
+_LATER_TRIGGERS = ("partial",)
 # The process that sent the request or announced the mark: a timer has none.
-_OWNED = ("request", "response", "mark")
+_OWNED = ("request", "response", "mark", "syscall")
 # What happens in life: an OOM or `kill -9` of a service takes the whole tree, Ctrl-C reaches the
 # terminal's foreground group, a container runtime signals the main process alone. CONT resumes what was stopped.
 _DEFAULT_SCOPE: dict[str, Scope] = {
@@ -40,7 +45,8 @@ class Trigger(msgspec.Struct, frozen=True):
 
     `after` and `first` carry `offset_s`, seconds since the incarnation's start or first request;
     `request` and `response` carry `n` and, when they wait for one page only, `path`; `mark` carries `name` and
-    `n`, which announcement of it; `rows` carries `n`, how many rows the store holds.
+    `n`, which announcement of it; `syscall` the call's `name` and `n`; `rows` carries `n`, how many rows the store
+    holds.
     """
 
     kind: TriggerKind
@@ -148,9 +154,12 @@ def _parse_trigger(word: str, text: str) -> Trigger:
     pathed = re.fullmatch(r"(request|response):(/[^#\s]*)(?:#([1-9]\d*))?", word)
     if pathed:
         return Trigger(_kind(pathed[1]), n=int(pathed[3] or 1), path=pathed[2])
-    marked = re.fullmatch(r"mark:([^#\s]+)(?:#([1-9]\d*))?", word)
-    if marked:
-        return Trigger("mark", n=int(marked[2] or 1), name=marked[1])
+    named = re.fullmatch(r"(mark|syscall):([^#\s]+)(?:#([1-9]\d*))?", word)
+    if named:
+        if named[1] == "syscall" and named[2] not in (*CALL_NAMES, ANY_STEP):
+            known = ", ".join((ANY_STEP, *CALL_NAMES))
+            raise UsageError(f'fault "{text}": {named[2]} is no call that is watched; those are: {known}')
+        return Trigger(_kind(named[1]), n=int(named[3] or 1), name=named[2])
     name = re.split(r"[:+]", word)[0]
     if name in _LATER_TRIGGERS:
         raise UsageError(f'fault "{text}": the trigger "{name}" is not built yet; built: {BUILT_TRIGGERS}')

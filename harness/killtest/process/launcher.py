@@ -20,8 +20,15 @@ _START_DEADLINE_S = 30.0
 _END_DEADLINE_S = 15.0
 
 
+class Trace(msgspec.Struct, frozen=True):
+    """Watch the durable steps of an incarnation: calls on files below `root`, written to the file `log` if wanted."""
+
+    root: str
+    log: str | None = None
+
+
 class Order(msgspec.Struct, frozen=True):
-    """How to start one incarnation: command, environment, working folder, and the files for its output."""
+    """How to start one incarnation: command, environment, working folder, the files for its output, what to watch."""
 
     incarnation: int
     argv: tuple[str, ...]
@@ -29,6 +36,7 @@ class Order(msgspec.Struct, frozen=True):
     cwd: str
     stdout: str
     stderr: str
+    trace: Trace | None = None
 
 
 class Strike(msgspec.Struct, frozen=True):
@@ -85,11 +93,17 @@ class Launcher(Protocol):
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:
         """Say `mark`, and keep the subject waiting, when that incarnation announces `name` for the n-th time."""
 
-    def disarm_mark(self) -> None:
-        """Forget the armed mark, and answer whoever waits at it."""
+    def forget(self) -> None:
+        """Forget the armed mark or step, and let whoever waits at it go on."""
 
     def release_mark(self) -> None:
         """Answer the subject that waits at a mark."""
+
+    def arm_step(self, name: str, n: int) -> None:
+        """Say `step`, and park the call, when the incarnation is about to make the n-th call of that name."""
+
+    def release_step(self) -> None:
+        """Have the parked call executed, and wait for none."""
 
     def waits(self) -> tuple[str, ...]:
         """For each living process of the subject, in words, what it waits for."""
@@ -154,13 +168,25 @@ class WardenLauncher:
         """Wait for a mark."""
         self.channel.call("arm_mark", incarnation=incarnation, name=name, n=n)
 
-    def disarm_mark(self) -> None:
-        """Wait for none."""
-        self.channel.call("disarm_mark")
+    def forget(self) -> None:
+        """Wait for nothing."""
+        self.channel.call("forget")
 
     def release_mark(self) -> None:
         """Let whoever waits at a mark go on."""
         self.channel.call("release_mark")
+
+    def arm_step(self, name: str, n: int) -> None:
+        """Wait for a durable step."""
+        self.channel.call("arm_step", name=name, n=n)
+
+    def release_step(self) -> None:
+        """Let the parked call go on."""
+        self.channel.call("release_step")
+
+    def end_trace(self, within_s: float) -> bool:
+        """True once every watched process has ended and its log is complete."""
+        return bool(self.channel.call("end_trace", within_s=within_s, deadline_s=within_s)["ended"])
 
     def waits(self) -> tuple[str, ...]:
         """What the living processes wait for."""

@@ -95,8 +95,12 @@ def _send_by_pid(target: Identity, number: int) -> bool:
     return True
 
 
-def stop_until_still(scan: Callable[[], list[Identity]], deadline_s: float = 5.0) -> list[Identity]:
+def stop_until_still(
+    scan: Callable[[], list[Identity]], deadline_s: float = 5.0, parked: int | None = None
+) -> list[Identity]:
     """SIGSTOP all that `scan` finds until two scans agree; what was found, the oldest first.
+
+    The thread `parked` waits in a call that is being looked at: no signal but SIGKILL reaches it, and it does nothing.
 
     A tree that forks while it is being listed can't slip away: before the next scan everything has really stopped,
     a fork in progress included. One that forks faster than it can be listed is given up on after `deadline_s`.
@@ -110,20 +114,23 @@ def stop_until_still(scan: Callable[[], list[Identity]], deadline_s: float = 5.0
             return sorted(found | stopped, key=lambda one: one.started)
         for one in fresh:
             send(one, signal.SIGSTOP)
-        _wait_stopped(fresh, ends_s)
+        _wait_stopped(fresh, ends_s, parked)
         stopped |= fresh
 
 
-def _wait_stopped(targets: Iterable[Identity], ends_s: float) -> None:
+def _wait_stopped(targets: Iterable[Identity], ends_s: float, parked: int | None) -> None:
     for one in targets:
-        while _state(one.pid) not in ("T", "t", "Z", "X", "") and time.monotonic() < ends_s:
+        while not _stands_still(one.pid, parked) and time.monotonic() < ends_s:
             time.sleep(_POLL_S)  # the kernel tells a stop only to the parent
 
 
-def _state(pid: int) -> str:
-    """The state letter of proc(5), empty when there is no such process (or no /proc)."""
-    fields = _stat(pid)
-    return fields[0] if fields else ""
+def _stands_still(pid: int, parked: int | None) -> bool:
+    """True when no thread of the process can run (stopped, dead or parked), or when there is no /proc."""
+    try:
+        threads = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+    except OSError:
+        return True
+    return all(tid == parked or _stat(tid)[:1] in (["T"], ["t"], ["Z"], ["X"], []) for tid in threads)
 
 
 def _stat(pid: int) -> list[str]:
@@ -132,6 +139,15 @@ def _stat(pid: int) -> list[str]:
         return Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return []
+
+
+def process_of(tid: int) -> int:
+    """The pid of the process that a thread belongs to; the thread's own number when it can't be told."""
+    try:
+        lines = Path(f"/proc/{tid}/status").read_text("ascii", "replace").splitlines()
+    except OSError:
+        return tid
+    return next((int(line.split()[1]) for line in lines if line.startswith("Tgid:")), tid)
 
 
 def parent_of(target: Identity) -> int | None:

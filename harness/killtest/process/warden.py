@@ -17,6 +17,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -31,6 +32,8 @@ from killtest.process.isolation import drop_capabilities, raise_loopback
 from killtest.process.kin import Kin
 from killtest.process.process_tree import Identity
 from killtest.process.waits import waits_for
+from killtest.trace.step import Step
+from killtest.trace.supervisor import Supervisor
 
 Message = dict[str, Any]
 _PR_SET_CHILD_SUBREAPER = 36
@@ -54,6 +57,9 @@ class Warden:
         self._marks = mark_post.MarkPost(mark_post.path_in(self._private), self._mark_due, self._incarnation_of)
         self._last_owner: Identity | None = None
         self._outputs = outputs.Outputs(self._output_cut)
+        self._supervisor: Supervisor | None = None
+        self._armed_step: tuple[str, int] | None = None
+        self._saying = threading.Lock()
         self._is_running = True
         self.commands: dict[str, Callable[[Message], Message]] = {
             "hello": self._hello,
@@ -61,8 +67,11 @@ class Warden:
             "start": self._start,
             "strike": self._strike,
             "arm_mark": self._arm_mark,
-            "disarm_mark": self._disarm_mark,
+            "forget": self._forget,
             "release_mark": self._release_mark,
+            "arm_step": self._arm_step,
+            "release_step": self._release_step,
+            "end_trace": self._end_trace,
             "usage": self._usage,
             "waits": self._waits,
             "census": self._census,
@@ -104,13 +113,14 @@ class Warden:
     def _answer(self, request: Message) -> None:
         try:
             reply = self.commands[request["do"]](request)
-        except (OSError, ValueError, KeyError) as error:
+        except (OSError, ValueError, KeyError, subprocess.SubprocessError) as error:
             reply = {"ok": False, "error": f"{type(error).__name__}: {error}"}
         self._say({"ok": True, **reply, "id": request["id"]})
 
     def _say(self, message: Message) -> None:
         try:
-            self._harness.sendall(msgspec.json.encode(message) + b"\n")
+            with self._saying:  # a supervisor speaks from a thread of its own
+                self._harness.sendall(msgspec.json.encode(message) + b"\n")
         except OSError:
             # The harness is gone; the closed socket ends the loop.
             self._is_running = False
@@ -132,25 +142,62 @@ class Warden:
         left = self._left()
         self._outputs.watch(request["stdout"], request["stderr"])
         with open(request["stdout"], "ab") as out, open(request["stderr"], "ab") as errors:
+            watch = self._watched(request["trace"])
             started_s = time.monotonic()
-            process = subprocess.Popen(
-                request["argv"],
-                env=request["env"],
-                cwd=request["cwd"],
-                stdin=subprocess.DEVNULL,
-                stdout=out,
-                stderr=errors,
-                start_new_session=True,
-            )
+            try:
+                process = subprocess.Popen(
+                    request["argv"],
+                    env=request["env"],
+                    cwd=request["cwd"],
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=errors,
+                    start_new_session=True,
+                    preexec_fn=watch.hand_over if watch else None,  # noqa: PLW1509 - it makes three system calls
+                )
+            finally:
+                if watch:
+                    watch.started()
         self._mains[process.pid] = (request["incarnation"], process)
         self._kin.begin(process.pid, request["incarnation"], left)
         return {"pid": process.pid, "t_s": started_s}
+
+    def _watched(self, trace: Message | None) -> Supervisor | None:
+        """A supervisor for the incarnation that is about to start, if its steps are to be seen."""
+        self._supervisor = None
+        if trace is not None:
+            self._supervisor = Supervisor(trace["root"], trace["log"], self._step_due)
+            if self._armed_step:
+                self._supervisor.arm(*self._armed_step)
+        return self._supervisor
+
+    def _step_due(self, step: Step) -> None:
+        """Called by the supervisor's thread, which waits until the step is released."""
+        self._armed_step = None
+        self._last_owner = tree.identify(tree.process_of(step.tid))
+        facts = {"name": step.call, "n": step.n, "k": step.k, "path": step.path}
+        self._say({"event": "step", **facts, "incarnation": self._kin.incarnation, "t_s": step.t_s})
+
+    def _arm_step(self, request: Message) -> Message:
+        self._armed_step = (request["name"], request["n"])
+        if self._supervisor:
+            self._supervisor.arm(*self._armed_step)
+        return {}
+
+    def _release_step(self, _: Message) -> Message:
+        if self._supervisor:
+            self._supervisor.release()
+        return {}
+
+    def _end_trace(self, request: Message) -> Message:
+        return {"ended": self._supervisor is None or self._supervisor.join(request["deadline_s"])}
 
     def _strike(self, request: Message) -> Message:
         number = signal.Signals[f"SIG{request['signal']}"]
         main, owner = self._kin.main, self._owner(request)
         faces = tree.disposition(owner.pid if owner else main.pid if main else 0, number)
-        targets = self._blows.targets(number, request["scope"], owner)
+        parked = self._supervisor.parked if self._supervisor else None
+        targets = self._blows.targets(number, request["scope"], owner, parked)
         if number != signal.SIGCONT and (main is None or tree.is_dead(main)):
             # It ended by itself while it was being stopped: the signal would hit a zombie and kill nobody.
             self._blows.spare(targets)
@@ -159,6 +206,8 @@ class Warden:
             return {"targets": [], "t_s": time.monotonic()}
         struck_s = time.monotonic()
         hit = self._blows.send(targets, number)
+        if number != signal.SIGKILL and self._supervisor:
+            self._supervisor.release()  # only SIGKILL reaches a parked thread: others take effect behind its call
         settled = self._settled(hit, number, request["wait_s"])
         facts: Message = {"caught": faces.caught, "ignored": faces.ignored, "settled": settled, "main": main in hit}
         return {"targets": [one.pid for one in hit], "t_s": struck_s, "settled_s": time.monotonic(), **facts}
@@ -200,8 +249,11 @@ class Warden:
         self._marks.arm(request["incarnation"], request["name"], request["n"])
         return {}
 
-    def _disarm_mark(self, _: Message) -> Message:
+    def _forget(self, _: Message) -> Message:
         self._marks.disarm()
+        self._armed_step = None
+        if self._supervisor:
+            self._supervisor.disarm()
         return {}
 
     def _release_mark(self, _: Message) -> Message:

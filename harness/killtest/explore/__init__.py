@@ -1,0 +1,1 @@
+"""Every crash point of a crawler: record once, derive what each kill would leave, and see what comes of it."""

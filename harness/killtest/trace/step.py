@@ -1,0 +1,45 @@
+"""A durable step: one call that changes the store's files or makes changes durable, as it was asked for."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from killtest.trace.calls import Effect
+
+
+class Step(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The `k`-th durable step of a recording, from 1; `n` counts those of the same call.
+
+    Paths are relative to the store folder. `offset` None with data means: at the end of the file. `size` is the new
+    length of a truncation or the bytes to allocate. `flags` are the call's own. `t_s` is CLOCK_MONOTONIC.
+    """
+
+    k: int
+    n: int
+    t_s: float
+    tid: int
+    call: str
+    effect: Effect
+    path: str
+    path2: str | None = None
+    offset: int | None = None
+    size: int | None = None
+    flags: int = 0
+    data: bytes | None = None
+
+    @property
+    def trigger(self) -> str:
+        """The trigger that strikes right before this step."""
+        return f"syscall:{self.call}#{self.n}"
+
+
+def read(log: Path) -> list[Step]:
+    """The steps of a recording."""
+    decode = msgspec.json.Decoder(Step).decode
+    return [decode(line) for line in log.read_bytes().splitlines()]
+
+
+def lines(steps: Iterator[Step]) -> Iterator[bytes]:
+    """Steps as lines of a log; data in base64."""
+    return (msgspec.json.encode(step) + b"\n" for step in steps)
