@@ -25,15 +25,14 @@ from typing import Any
 
 import msgspec
 
-from killtest.process import mark_post, outputs, socket_owner
+from killtest.process import outputs, socket_owner
 from killtest.process import process_tree as tree
 from killtest.process.blows import Blows
+from killtest.process.checkpoints import Checkpoints
 from killtest.process.isolation import drop_capabilities, raise_loopback
 from killtest.process.kin import Kin
 from killtest.process.process_tree import Identity
 from killtest.process.waits import waits_for
-from killtest.trace.step import Step
-from killtest.trace.supervisor import Supervisor
 
 Message = dict[str, Any]
 _PR_SET_CHILD_SUBREAPER = 36
@@ -54,11 +53,8 @@ class Warden:
         self._mains: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
         self._kin = Kin()
         self._blows = Blows(self._kin)
-        self._marks = mark_post.MarkPost(mark_post.path_in(self._private), self._mark_due, self._incarnation_of)
-        self._last_owner: Identity | None = None
+        self._checkpoints = Checkpoints(self._private, self._kin, self._say)
         self._outputs = outputs.Outputs(self._output_cut)
-        self._supervisor: Supervisor | None = None
-        self._armed_step: tuple[str, int] | None = None
         self._saying = threading.Lock()
         self._is_running = True
         self.commands: dict[str, Callable[[Message], Message]] = {
@@ -66,12 +62,7 @@ class Warden:
             "site": self._start_site,
             "start": self._start,
             "strike": self._strike,
-            "arm_mark": self._arm_mark,
-            "forget": self._forget,
-            "release_mark": self._release_mark,
-            "arm_step": self._arm_step,
-            "release_step": self._release_step,
-            "end_trace": self._end_trace,
+            **self._checkpoints.commands,
             "usage": self._usage,
             "waits": self._waits,
             "census": self._census,
@@ -89,7 +80,7 @@ class Warden:
         selector = selectors.DefaultSelector()
         selector.register(self._harness, selectors.EVENT_READ, self._listen)
         selector.register(waker, selectors.EVENT_READ, lambda: self._wake(waker))
-        selector.register(self._marks, selectors.EVENT_READ, self._marks.look)
+        selector.register(self._checkpoints.marks, selectors.EVENT_READ, self._checkpoints.marks.look)
         try:
             while self._is_running:
                 for key, _ in selector.select(outputs.LOOK_EVERY_S):
@@ -142,7 +133,7 @@ class Warden:
         left = self._left()
         self._outputs.watch(request["stdout"], request["stderr"])
         with open(request["stdout"], "ab") as out, open(request["stderr"], "ab") as errors:
-            watch = self._watched(request["trace"])
+            watch = self._checkpoints.watched(request["trace"], request["incarnation"])
             started_s = time.monotonic()
             try:
                 process = subprocess.Popen(
@@ -162,42 +153,11 @@ class Warden:
         self._kin.begin(process.pid, request["incarnation"], left)
         return {"pid": process.pid, "t_s": started_s}
 
-    def _watched(self, trace: Message | None) -> Supervisor | None:
-        """A supervisor for the incarnation that is about to start, if its steps are to be seen."""
-        self._supervisor = None
-        if trace is not None:
-            self._supervisor = Supervisor(trace["root"], trace["log"], self._step_due)
-            if self._armed_step:
-                self._supervisor.arm(*self._armed_step)
-        return self._supervisor
-
-    def _step_due(self, step: Step) -> None:
-        """Called by the supervisor's thread, which waits until the step is released."""
-        self._armed_step = None
-        self._last_owner = tree.identify(tree.process_of(step.tid))
-        facts = {"name": step.call, "n": step.n, "k": step.k, "path": step.path}
-        self._say({"event": "step", **facts, "incarnation": self._kin.incarnation, "t_s": step.t_s})
-
-    def _arm_step(self, request: Message) -> Message:
-        self._armed_step = (request["name"], request["n"])
-        if self._supervisor:
-            self._supervisor.arm(*self._armed_step)
-        return {}
-
-    def _release_step(self, _: Message) -> Message:
-        if self._supervisor:
-            self._supervisor.release()
-        return {}
-
-    def _end_trace(self, request: Message) -> Message:
-        return {"ended": self._supervisor is None or self._supervisor.join(request["deadline_s"])}
-
     def _strike(self, request: Message) -> Message:
         number = signal.Signals[f"SIG{request['signal']}"]
         main, owner = self._kin.main, self._owner(request)
         faces = tree.disposition(owner.pid if owner else main.pid if main else 0, number)
-        parked = self._supervisor.parked if self._supervisor else None
-        targets = self._blows.targets(number, request["scope"], owner, parked)
+        targets = self._blows.targets(number, request["scope"], owner, self._checkpoints.parked)
         if number != signal.SIGCONT and (main is None or tree.is_dead(main)):
             # It ended by itself while it was being stopped: the signal would hit a zombie and kill nobody.
             self._blows.spare(targets)
@@ -206,8 +166,8 @@ class Warden:
             return {"targets": [], "t_s": time.monotonic()}
         struck_s = time.monotonic()
         hit = self._blows.send(targets, number)
-        if number != signal.SIGKILL and self._supervisor:
-            self._supervisor.release()  # only SIGKILL reaches a parked thread: others take effect behind its call
+        if number != signal.SIGKILL:
+            self._checkpoints.release_step()  # only SIGKILL reaches a parked thread: others take effect behind its call
         settled = self._settled(hit, number, request["wait_s"])
         facts: Message = {"caught": faces.caught, "ignored": faces.ignored, "settled": settled, "main": main in hit}
         return {"targets": [one.pid for one in hit], "t_s": struck_s, "settled_s": time.monotonic(), **facts}
@@ -217,8 +177,8 @@ class Warden:
         if request["scope"] != "owner":
             return None
         if request["peer"] is not None:
-            self._last_owner = socket_owner.owner(request["peer"], request["port"], self._kin.living())
-        return self._last_owner
+            self._checkpoints.last_owner = socket_owner.owner(request["peer"], request["port"], self._kin.living())
+        return self._checkpoints.last_owner
 
     def _settled(self, targets: list[Identity], number: int, wait_s: float) -> bool:
         """True once SIGKILL has killed all targets, or another signal has been delivered to each (or it is dead)."""
@@ -235,30 +195,6 @@ class Warden:
 
     def _output_cut(self, path: str, dropped_bytes: int) -> None:
         self._say({"event": "output_cut", "path": path, "dropped_bytes": dropped_bytes, "t_s": time.monotonic()})
-
-    def _mark_due(self, name: str, n: int, pid: int) -> None:
-        self._last_owner = tree.identify(pid)
-        facts = {"name": name, "n": n, "pid": pid, "incarnation": self._kin.incarnation}
-        self._say({"event": "mark", **facts, "t_s": time.monotonic()})
-
-    def _incarnation_of(self, pid: int) -> int | None:
-        one = tree.identify(pid)
-        return None if one is None else self._kin.incarnation_of(one)
-
-    def _arm_mark(self, request: Message) -> Message:
-        self._marks.arm(request["incarnation"], request["name"], request["n"])
-        return {}
-
-    def _forget(self, _: Message) -> Message:
-        self._marks.disarm()
-        self._armed_step = None
-        if self._supervisor:
-            self._supervisor.disarm()
-        return {}
-
-    def _release_mark(self, _: Message) -> Message:
-        self._marks.release()
-        return {}
 
     def _usage(self, _: Message) -> Message:
         living = self._kin.living()
