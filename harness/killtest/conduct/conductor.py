@@ -42,8 +42,19 @@ class Stage(Field, Protocol):
 class Conductor:
     """One trial in the making."""
 
-    def __init__(self, faults: Sequence[Fault], limits: Limits, stage: Stage, history: History, again: int = 0) -> None:
-        """Conduct `faults` in order on `stage`; after a control's end, start the subject `again` times more."""
+    def __init__(
+        self,
+        faults: Sequence[Fault],
+        limits: Limits,
+        stage: Stage,
+        history: History,
+        again: int = 0,
+        first: int = 0,
+    ) -> None:
+        """Conduct `faults` in order on `stage`; after a control's end, start the subject `again` times more.
+
+        The first incarnation gets the number `first`: a stage may see several trials.
+        """
         self._limits = limits
         self._stage = stage
         self._history = history
@@ -54,7 +65,8 @@ class Conductor:
         self._snapshots: list[Snapshot] = []
         self._self_deaths = 0
         self._silent_deaths = 0
-        self._life = Life(0, self._began_s)
+        self._first = first
+        self._life = Life(first, self._began_s)
         self._left: tuple[Face, ...] = ()
         self._hung_on: tuple[str, ...] = ()
 
@@ -89,7 +101,7 @@ class Conductor:
         )
 
     def _incarnation(self, is_again: bool = False) -> Ending | None:
-        number = len(self._incarnations)
+        number = self._first + len(self._incarnations)
         # Named before the border is drawn: what they open is theirs on either side of it.
         self._stage.site.elders(self._left)
         self._stage.site.begin(number)

@@ -14,7 +14,7 @@ from killtest.errors import HarnessFailure
 from killtest.halt import Halt
 from killtest.plan import subject
 from killtest.plan.manifest import SiteNeeds, Subject
-from killtest.process import mark_post
+from killtest.process import clock, mark_post
 from killtest.process.channel import Channel
 from killtest.process.launcher import Order, Trace, WardenLauncher
 from killtest.store import snapshot
@@ -31,15 +31,27 @@ class RealStage:
     """One trial's world, in the folder `folder`; `close` ends every process of it."""
 
     def __init__(
-        self, who: Subject, needs: SiteNeeds, folder: Path, inherit: tuple[int, ...] = (), halt: Halt | None = None
+        self,
+        who: Subject,
+        needs: SiteNeeds,
+        folder: Path,
+        inherit: tuple[int, ...] = (),
+        halt: Halt | None = None,
+        at: Path | None = None,
     ) -> None:
-        """Start warden and site, and run the subject's setup commands; `halt` ends all of it from another thread."""
+        """Start warden and site, and run the subject's setup commands; `halt` ends all of it from another thread.
+
+        `at` is where the subject finds its store: an existing folder, over which the trial's own is mounted in the
+        trial's namespace. Without namespaces the store stays where it is.
+        """
         self.subject = who
         self.folder = folder = folder.resolve()
         self.store = folder / "store"
         self.store.mkdir(parents=True)
         # Whether durable steps are watched, for a fault that waits for one, and whether they are written down.
         self.is_traced = self.is_recorded = False
+        # Incarnations are numbered for the subject from the one before `first`; each starts `clock_s` later by its clock.
+        self.first, self.clock_s = 0, 0.0
         with ExitStack() as opened:
             self.launcher = WardenLauncher(inherit)
             opened.callback(self.launcher.close)
@@ -49,6 +61,10 @@ class RealStage:
             # Below the warden's folder, whose path is short: programs put UNIX sockets there.
             self._scratch = self.launcher.private / "tmp"
             self._scratch.mkdir()
+            self.seen = self.store
+            if at is not None and self.launcher.is_isolated:
+                self.launcher.bind(self.store, at)
+                self.seen = at
             self._open_site(needs, opened)
             self._set_up()
             self._opened = opened.pop_all()
@@ -106,7 +122,7 @@ class RealStage:
             incarnation=incarnation,
             argv=self._argv(command, incarnation),
             env=self.environment(incarnation),
-            cwd=str(self.store),
+            cwd=str(self.seen),
             stdout=str(self.folder / f"incarnation-{incarnation}.stdout"),
             stderr=str(self.folder / f"incarnation-{incarnation}.stderr"),
             trace=self._trace(incarnation),
@@ -116,7 +132,7 @@ class RealStage:
         if not (self.is_traced or self.is_recorded):
             return None
         log = self.folder / f"steps-{incarnation}.jsonl"
-        return Trace(str(self.store), str(log) if self.is_recorded else None)
+        return Trace(str(self.seen), str(log) if self.is_recorded else None)
 
     def environment(self, incarnation: int) -> dict[str, str]:
         """The clean environment of that incarnation; the manifest's `[env]` has the last word."""
@@ -125,10 +141,12 @@ class RealStage:
             "LANG": "C.UTF-8",
             "TMPDIR": str(self._scratch),
             "KILLTEST_SITE_URL": self.url,
-            "KILLTEST_STORE": str(self.store),
-            "KILLTEST_INCARNATION": str(incarnation),
+            "KILLTEST_STORE": str(self.seen),
+            "KILLTEST_INCARNATION": str(incarnation - self.first),
             "KILLTEST_MARK": str(mark_post.path_in(self.launcher.private)),
         }
+        if self.clock_s:
+            env |= clock.ahead(self.clock_s * (incarnation - self.first))
         values = self._values(incarnation)
         for name, value in self.subject.env.items():
             env[name] = value.replace("{store}", values["store"]).replace("{site_url}", values["site_url"])
@@ -154,4 +172,4 @@ class RealStage:
         return tuple(subject.command_line(command, self.subject.folder, self._values(incarnation)))
 
     def _values(self, incarnation: int) -> dict[str, str]:
-        return {"site_url": self.url, "store": str(self.store), "incarnation": str(incarnation)}
+        return {"site_url": self.url, "store": str(self.seen), "incarnation": str(incarnation - self.first)}

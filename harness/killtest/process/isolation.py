@@ -20,6 +20,7 @@ from killtest.errors import UsageError
 SITE_PORT = 8000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
+_MS_BIND = 4096
 _NAMESPACES = ("--net", "--pid", "--fork", "--mount-proc", "--kill-child=SIGKILL")
 
 
@@ -59,6 +60,13 @@ def refusal() -> str:
 def drop_capabilities() -> None:
     """Give up the capabilities that `--keep-caps` handed to us, so that no subject inherits them (prctl(2))."""
     ctypes.CDLL(None, use_errno=True).prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+
+
+def bind(source: str, target: str) -> None:
+    """Mount the folder `source` over `target` in this process's mount namespace. OSError when that is not allowed."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(source.encode(), target.encode(), None, _MS_BIND, None) != 0:
+        raise OSError(ctypes.get_errno(), f"mount --bind {source} {target}: {os.strerror(ctypes.get_errno())}")
 
 
 def raise_loopback() -> None:

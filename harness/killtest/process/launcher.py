@@ -142,6 +142,10 @@ class WardenLauncher:
         self._port: int | None = None
         self.private = Path(self.channel.call("hello", within_s=_START_DEADLINE_S)["private"])
 
+    def bind(self, source: Path, target: Path) -> None:
+        """Have the folder `source` stand at `target` as well, for the trial's processes alone (mount_namespaces(7))."""
+        self.channel.call("bind", source=str(source), target=str(target))
+
     def start_site(self, arguments: Sequence[str], errors: Path) -> str:
         """Start the site with its command-line `arguments`; its URL. Its stderr goes to the file `errors`."""
         port = str(isolation.SITE_PORT if self.is_isolated else 0)

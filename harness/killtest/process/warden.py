@@ -29,7 +29,7 @@ from killtest.process import outputs, socket_owner
 from killtest.process import process_tree as tree
 from killtest.process.blows import Blows
 from killtest.process.checkpoints import Checkpoints
-from killtest.process.isolation import drop_capabilities, raise_loopback
+from killtest.process.isolation import bind, drop_capabilities, raise_loopback
 from killtest.process.kin import Kin
 from killtest.process.process_tree import Identity
 from killtest.process.waits import waits_for
@@ -59,6 +59,7 @@ class Warden:
         self._is_running = True
         self.commands: dict[str, Callable[[Message], Message]] = {
             "hello": self._hello,
+            "bind": self._bind,
             "site": self._start_site,
             "start": self._start,
             "strike": self._strike,
@@ -118,6 +119,10 @@ class Warden:
 
     def _hello(self, _: Message) -> Message:
         return {"pid": os.getpid(), "private": str(self._private)}
+
+    def _bind(self, request: Message) -> Message:
+        bind(request["source"], request["target"])
+        return {}
 
     def _start_site(self, request: Message) -> Message:
         argv = [word.replace("{private}", str(self._private)) for word in request["argv"]]
