@@ -48,7 +48,7 @@ def run(order: Order, results: Path, watcher: Watcher) -> tuple[Line, Path]:
     """
     subject.check_runnable(order.subject)
     campaign.site_of(order.subject.site, order.site, order.subject.name)
-    folder = CampaignFolder(_claim(results, order.subject))
+    folder = CampaignFolder(claim(results, f"run-{order.subject.name}"))
     try:
         if order.has_manifest:
             described = _write_manifest(order.subject, folder.path / subject.MANIFEST)
@@ -106,13 +106,14 @@ def _spec(order: Order, name: str, rule: Rule | None) -> Spec:
     )
 
 
-def _claim(results: Path, who: Subject) -> Path:
-    taken = [path.name.rpartition("-")[2] for path in results.glob(f"run-{who.name}-[0-9]*")]
+def claim(results: Path, name: str) -> Path:
+    """A new folder NAME-001, or with the next free number, below `results`; UsageError when none can be made."""
+    taken = [path.name.rpartition("-")[2] for path in results.glob(f"{name}-[0-9]*")]
     number = 1 + max((int(text) for text in taken if text.isdigit()), default=0)
     try:
         results.mkdir(parents=True, exist_ok=True)
         while True:
-            folder = results / f"run-{who.name}-{number:03d}"
+            folder = results / f"{name}-{number:03d}"
             try:
                 folder.mkdir()  # claims the number, in case another run looks for one right now
                 return folder

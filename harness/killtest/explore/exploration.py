@@ -86,7 +86,6 @@ def _as_of(request: Request, moment_s: float) -> Request:
     return msgspec.structs.replace(request, outcome="held", ended_s=moment_s, sent_s=None)
 
 
-
 def groups(judged: Iterable[Judged]) -> list[tuple[str, str, str, list[Judged]]]:
     """The failing points by call and file, phase and what is wrong, the first of each first."""
     found: dict[tuple[str, str, str], list[Judged]] = {}

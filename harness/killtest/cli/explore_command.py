@@ -1,0 +1,108 @@
+"""`killtest explore`: every durable step of a crawler."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from killtest.campaigns.campaign_folder import CampaignFolder
+from killtest.campaigns.campaign_run import Watcher
+from killtest.campaigns.progress import progress_for
+from killtest.campaigns.single_run import claim
+from killtest.cli.run_command import EXIT_CODES, site_changes
+from killtest.cli.subject_words import store_options, subject_of
+from killtest.errors import UsageError
+from killtest.explore import explore_run, explored_text
+from killtest.explore.explore_run import SMALL, Order
+from killtest.plan import subject
+from killtest.trace import seccomp
+
+
+@click.command("explore")
+@click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="[SUBJECT] [-- COMMAND…]")
+@click.option(
+    "--site",
+    "site_words",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change the shop; by default 3 lists × 10 products.",
+)
+@store_options
+@click.option("--raw", is_flag=True, help="Keep states apart that are the same for SQLite.")
+@click.option(
+    "--clock", default=3600.0, show_default=True, help="Seconds that each start's clock is ahead: leases have lapsed."
+)
+@click.option(
+    "--confirm", type=click.IntRange(0), help="True kills at the most; without it, one for each failing state."
+)
+@click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Crawls side by side.")
+@click.option(
+    "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any) -> int:
+    """Visit every crash point of SUBJECT: the moment before each step that changes its store.
+
+    One crawl is recorded; the state that a kill would leave at each boundary is derived from it; the crawler is started on
+    every distinct one and judged. What fails is confirmed by a true kill at that step.
+    """
+    who = subject_of(words, options)
+    subject.check_runnable(who)
+    refusal = seccomp.refusal()
+    if refusal:
+        raise UsageError(
+            f"explore needs seccomp user notification (Linux 5.19): {refusal}; killtest sweep does without"
+        )
+    order = Order(
+        subject=who,
+        site=SMALL | site_changes(site_words),
+        argv=["killtest", *sys.argv[1:]],
+        jobs=options["jobs"],
+        raw=options["raw"],
+        clock_s=options["clock"],
+        confirm=options["confirm"],
+    )
+    folder = CampaignFolder(claim(options["results"], f"explore-{who.name}"))
+    try:
+        result = explore_run.run(order, folder, _Told(Console(stderr=True, quiet=options["as_json"])))
+        if options["as_json"]:
+            click.echo(msgspec.json.encode(explore_run.summary(result) | {"evidence": str(folder.path)}).decode())
+        else:
+            explored_text.show(result, who.name, Console())
+            click.echo(f"\nresults: {folder.path}/points.jsonl, explored.json, trials.jsonl")
+    finally:
+        folder.close()
+    return EXIT_CODES[result.outcome]
+
+
+class _Told:
+    """Bars on a terminal, a line for each part elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    @contextmanager
+    def stage(self, words: str, total: int) -> Iterator[Callable[[], None]]:
+        """A part begins."""
+        if not self._console.is_terminal:
+            self._console.print(f"{words} ({total})" if total > 1 else words, highlight=False)
+            yield _nothing
+            return
+        columns = (BarColumn(bar_width=20), MofNCompleteColumn(), TextColumn(words), TimeElapsedColumn())
+        with Progress(*columns, console=self._console, transient=True) as progress:
+            task = progress.add_task(words, total=total)
+            yield lambda: progress.advance(task)
+
+    def campaign(self) -> AbstractContextManager[Watcher]:
+        """Watch the true kills."""
+        return progress_for(self._console)
+
+
+def _nothing() -> None:
+    """Where no bar is drawn."""
