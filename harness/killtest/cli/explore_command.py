@@ -31,16 +31,14 @@ from killtest.trace import seccomp
     "site_words",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change the shop; by default 3 lists × 10 products.",
+    help="Change the shop (3 lists × 10 products).",
 )
 @store_options
 @click.option("--raw", is_flag=True, help="Keep states apart that are the same for SQLite.")
 @click.option(
     "--clock", default=3600.0, show_default=True, help="Seconds that each start's clock is ahead: leases have lapsed."
 )
-@click.option(
-    "--confirm", type=click.IntRange(0), help="True kills at the most; without it, one for each failing state."
-)
+@click.option("--confirm", type=click.IntRange(0), help="True kills at the most (one for each failing state).")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Crawls side by side.")
 @click.option(
     "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
@@ -49,16 +47,14 @@ from killtest.trace import seccomp
 def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any) -> int:
     """Visit every crash point of SUBJECT: the moment before each step that changes its store.
 
-    One crawl is recorded; the state that a kill would leave at each boundary is derived from it; the crawler is started on
-    every distinct one and judged. What fails is confirmed by a true kill at that step.
+    One crawl is recorded; the state that a kill would leave at each boundary is derived from it; the crawler is
+    started on every distinct one and judged. What fails is confirmed by a true kill at that step.
     """
     who = subject_of(words, options)
     subject.check_runnable(who)
     refusal = seccomp.refusal()
     if refusal:
-        raise UsageError(
-            f"explore needs seccomp user notification (Linux 5.19): {refusal}; killtest sweep does without"
-        )
+        raise UsageError(f"explore needs seccomp notification (Linux 5.19): {refusal}; killtest sweep does without")
     order = Order(
         subject=who,
         site=SMALL | site_changes(site_words),

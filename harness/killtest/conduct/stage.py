@@ -50,7 +50,7 @@ class RealStage:
         self.store.mkdir(parents=True)
         # Whether durable steps are watched, for a fault that waits for one, and whether they are written down.
         self.is_traced = self.is_recorded = False
-        # Incarnations are numbered for the subject from the one before `first`; each starts `clock_s` later by its clock.
+        # The subject counts its incarnations from `first` on; each starts `clock_s` later by its clock.
         self.first, self.clock_s = 0, 0.0
         with ExitStack() as opened:
             self.launcher = WardenLauncher(inherit)

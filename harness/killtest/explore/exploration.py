@@ -86,10 +86,14 @@ def _as_of(request: Request, moment_s: float) -> Request:
     return msgspec.structs.replace(request, outcome="held", ended_s=moment_s, sent_s=None)
 
 
+def _names(one: Judged) -> str:
+    return ", ".join([*one.findings, *([one.ending.replace("_", " ")] if one.ending != "finished" else [])])
+
+
 def groups(judged: Iterable[Judged]) -> list[tuple[str, str, str, list[Judged]]]:
     """The failing points by call and file, phase and what is wrong, the first of each first."""
     found: dict[tuple[str, str, str], list[Judged]] = {}
     for one in judged:
         if one.outcome != "PASS":
-            found.setdefault((one.point.what, one.point.phase, one.kind), []).append(one)
+            found.setdefault((one.point.what, one.point.phase, _names(one)), []).append(one)
     return [(*key, members) for key, members in found.items()]

@@ -43,9 +43,10 @@ class Teller(Protocol):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """What to explore: `raw` keeps states apart that are the same for SQLite; `clock_s` is how far each start's wall
-    clock is ahead of the one before, so that leases have lapsed; at most `confirm` groups of failing points are
-    confirmed (None: all).
+    """What to explore.
+
+    `raw` keeps states apart that are the same for SQLite; `clock_s` is how far each start's wall clock is ahead of the
+    one before, so that leases have lapsed; at most `confirm` groups of failing points are confirmed (None: all).
     """
 
     subject: Subject
@@ -58,7 +59,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Exploration(msgspec.Struct, frozen=True):
-    """The result: every point judged, how many states there were, what could not be trusted, how long each part took."""
+    """Every point judged, how many states there were, what could not be trusted, how long each part took."""
 
     judged: Sequence[Judged]
     states: int
@@ -108,7 +109,7 @@ def _control(who: Subject, taken: Recording) -> Control:
     answer = verdict.judge(Evidence(taken.course, taken.truth, taken.requests, planned_faults=0, is_control=True))
     if answer.outcome != "PASS" or answer.traffic is None:
         raise UsageError(
-            f"{who.name} fails without any fault ({taken.course.ending}); killtest run {who.source or who.name} tells how"
+            f"{who.name} fails without any fault ({taken.course.ending}): killtest run {who.source or who.name}"
         )
     return Control("PASS", answer.traffic.requests)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -70,14 +71,17 @@ def cells(judged: Sequence[Judged], width: int) -> Iterator[Text]:
 
 def table(failing: Sequence[Judged]) -> Table:
     """The failing points by call and file, phase and finding, each group with a command that kills there."""
-    drawn = Table("kill before", "phase", "what is wrong", "points", "steps", "confirmed", "trigger of the first")
+    drawn = Table("kill before", "phase", "what is wrong", "keys", "points", "steps", "confirmed", box=SIMPLE_HEAD)
+    drawn.add_column("trigger of the first", no_wrap=True)
     for what, phase, wrong, members in groups(failing):
         confirmed = "yes" if any(one.confirmed for one in members) else "no"
         if all(one.confirmed is None for one in members):
             confirmed = "not tried"
         steps = ranges([one.point.k for one in members])
+        keys = sorted({sum(one.findings.values()) for one in members})
+        many = f"{keys[0]}" if len(keys) == 1 else f"{keys[0]}-{keys[-1]}"
         first = members[0].point.trigger or "-"
-        drawn.add_row(what, phase, wrong, str(len(members)), steps, confirmed, first)
+        drawn.add_row(what, phase, wrong, many, str(len(members)), steps, confirmed, first)
     return drawn
 
 

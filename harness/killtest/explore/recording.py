@@ -25,8 +25,8 @@ _TRACE_DEADLINE_S = 30.0
 class Recording(msgspec.Struct, frozen=True):
     """What one crawl did: its steps from the tree `begin` on, its requests, how it went.
 
-    `store` is where the subject saw its store; `doubts` say why the steps do not explain what lies there in the end: then
-    states that are derived from them are worth nothing.
+    `store` is where the subject saw its store; `doubts` say why the steps do not explain what lies there in the end:
+    then states that are derived from them are worth nothing.
     """
 
     steps: Sequence[Step]
