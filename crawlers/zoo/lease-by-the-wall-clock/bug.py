@@ -1,4 +1,4 @@
-"""Leases end by the wall clock: set back while the crawler was down, it lets the lease of the dead run on for an hour."""
+"""Leases end by the wall clock: set back during a reboot, it lets the lease of the dead run on for an hour."""
 
 import sqlite3
 import sys
