@@ -16,6 +16,7 @@ UPDATE queue SET free_at = :now + :lease, tries = tries + 1 WHERE id =
 (SELECT id FROM queue WHERE NOT done AND free_at < :now ORDER BY id LIMIT 1) RETURNING id, path
 """
 db = sqlite3.connect("crawl.db", isolation_level=None, check_same_thread=False)
+db.execute("PRAGMA synchronous = OFF")  # leases must not depend on the speed of a disk; a kill can't lose a write
 
 
 async def renew(number: int) -> None:
@@ -43,8 +44,7 @@ async def work() -> None:
         if is_product(path):
             found = await asyncio.to_thread(parse, number, page)
             db.execute("INSERT INTO products VALUES (:sku, :title, :price)", found)
-        for link in links(page):
-            db.execute("INSERT OR IGNORE INTO queue (path) VALUES (?)", (link,))
+        db.executemany("INSERT OR IGNORE INTO queue (path) VALUES (?)", [(link,) for link in links(page)])
         renewal.cancel()
         db.execute("UPDATE queue SET done = 1 WHERE id = ?", (number,))
 

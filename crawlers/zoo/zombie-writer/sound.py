@@ -16,6 +16,7 @@ UPDATE queue SET owner = :me, free_at = :now + :lease, tries = tries + 1 WHERE i
 (SELECT id FROM queue WHERE NOT done AND free_at < :now ORDER BY id LIMIT 1) RETURNING id, path, tries
 """
 db = sqlite3.connect("crawl.db", isolation_level=None)
+db.execute("PRAGMA synchronous = OFF")  # leases must not depend on the speed of a disk; a kill can't lose a write
 
 
 def work() -> None:
