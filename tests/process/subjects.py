@@ -8,7 +8,7 @@ from killtest.plan.manifest import Limits, SiteNeeds, StoreNeeds, Subject
 SMALL = SiteNeeds(products=6, list_pages=2)
 FAST = Limits(idle_s=2, total_s=20, restarts=2, grace_s=1, hold_s=5)
 
-# Crawls the shop and appends a line per product; `BEFORE` and `AFTER` are filled in by a test.
+# Crawls the shop and appends a line per product; a test fills in `BEFORE`, `AFTER` and, behind every product, `EACH`.
 CRAWL = """
 import json, os, re, signal, subprocess, sys, time, urllib.request
 site = os.environ["KILLTEST_SITE_URL"]
@@ -23,15 +23,17 @@ while page:
         sku = re.search(r'class="sku">([^<]+)<', get(path))[1]
         with open("out.jsonl", "a") as out:
             out.write(json.dumps({"sku": sku}) + "\\n")
+        EACH
     following = re.search(r'rel="next"[^>]*href="([^"]+)"|href="([^"]+)"[^>]*rel="next"', text)
     page = following and (following[1] or following[2])
 AFTER
 """
 
 
-def crawler(folder: Path, before: str = "", after: str = "", limits: Limits = FAST) -> Subject:
-    """A real crawler in `folder` that runs `before` ahead of its crawl and `after` behind it."""
-    text = CRAWL.replace("BEFORE", textwrap.dedent(before)).replace("AFTER", textwrap.dedent(after))
+def crawler(folder: Path, before: str = "", after: str = "", limits: Limits = FAST, each: str = "pass") -> Subject:
+    """A real crawler in `folder` that runs `before` ahead of its crawl, `each` behind a product, `after` at the end."""
+    text = CRAWL.replace("BEFORE", textwrap.dedent(before)).replace("EACH", each)
+    text = text.replace("AFTER", textwrap.dedent(after))
     return program(folder, text, limits)
 
 

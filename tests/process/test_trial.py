@@ -5,8 +5,6 @@ import subprocess
 import sys
 import textwrap
 import time
-import zlib
-from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -15,32 +13,12 @@ from killtest.conduct import trial
 from killtest.conduct.history import read
 from killtest.errors import HarnessFailure, UsageError
 from killtest.judge import verdict
-from killtest.judge.evidence import Evidence
-from killtest.judge.verdict import Verdict
 from killtest.plan.campaign import Planned
-from killtest.plan.manifest import Limits, Subject
+from killtest.plan.manifest import Limits
 from killtest.plan.schedule import Schedule
-from killtest.process import isolation
 from msgspec.structs import replace
 from subjects import SMALL, crawler, program
-
-
-@pytest.fixture(params=["namespaces", "none"])
-def isolated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    """Run the test in namespaces and without; a machine without them runs the second alone, and says so."""
-    isolation.prefix.cache_clear()
-    if request.param == "none":
-        monkeypatch.setenv("KILLTEST_ISOLATION", "none")
-    elif not isolation.prefix():
-        pytest.skip("this machine allows no namespaces (unshare failed)")
-    yield str(request.param)
-    isolation.prefix.cache_clear()
-
-
-def run(who: Subject, *faults: str, tmp_path: Path, again: int = 0, control: bool = False) -> tuple[Evidence, Verdict]:
-    planned = Planned(who, Schedule("s", faults), control, again)
-    evidence = trial.run(planned, SMALL, tmp_path / "trial")
-    return evidence, verdict.judge(evidence)
+from trials import run
 
 
 def test_clean_crawl_passes_at_minimum_cost(isolated: str, tmp_path: Path) -> None:
@@ -145,12 +123,6 @@ def test_orphans_are_found_counted_and_ended(isolated: str, start: str, span: st
 
 def _sleepers(seconds: str) -> list[psutil.Process]:
     return [p for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == ["sleep", seconds]]
-
-
-@pytest.fixture
-def span(tmp_path: Path) -> str:
-    """A number of seconds to sleep that no other test sleeps, so that its sleepers can be told apart."""
-    return str(600 + zlib.crc32(str(tmp_path).encode()) / 1e10)
 
 
 def test_zombie_of_a_living_orphan_is_counted_apart(isolated: str, tmp_path: Path) -> None:

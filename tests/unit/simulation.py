@@ -16,7 +16,8 @@ class Script:
     """One incarnation: page requests `every_s` seconds, the first after `start_s`, then exit with `code`.
 
     `on_polite` is how long it takes to end after SIGINT or SIGTERM (None: it never does); `hangs` is true when it
-    neither requests nor exits once its pages are done.
+    neither requests nor exits once its pages are done. It announces the mark `stored` after every page. A KILL of
+    another process than the main one leaves it going on (`worker_code` None) or ends it with that code.
     """
 
     pages: int = 10
@@ -27,6 +28,7 @@ class Script:
     polite_code: int = -2
     hangs: bool = False
     orphans: tuple[str, ...] = ()
+    worker_code: int | None = None
 
 
 @dataclass
@@ -45,6 +47,13 @@ class World:
     _incarnation: int = -1
     _total: int = 0
     _left: tuple[str, ...] = ()
+    _paused: list[tuple[float, dict[str, Any]]] | None = None
+    _paused_s: float = 0.0
+    _mark: tuple[str, int] | None = None
+    _marks: int = 0
+    versions: dict[str, int] = field(default_factory=dict)
+    elders_named: list[int] = field(default_factory=list)
+    peers: list[int | None] = field(default_factory=list)
     frozen: bool = False
     ignores: bool = False
     slow_page: bool = False
@@ -89,6 +98,13 @@ class World:
         return None
 
     def _happen(self, event: dict[str, Any]) -> dict[str, Any] | None:
+        if event["event"] == "said":
+            self._marks += 1
+            if self._mark != (event["name"], self._marks):
+                return None
+            self._mark = None
+            self.calls.append("waits at mark")
+            return event | {"event": "mark", "incarnation": self._incarnation, "n": self._marks, "t_s": self.clock_s}
         if event["event"] != "request":
             return event | {"t_s": self.clock_s}
         self._total += 1
@@ -103,6 +119,7 @@ class World:
                 "n": armed.n,
                 "path": event["path"],
                 "open": [held],
+                "peer": 4000 + self._total,
                 "incarnation": self._incarnation,
             }
             return self._after_first(due | {"t_s": self.clock_s})
@@ -123,6 +140,7 @@ class World:
         at_s = self.clock_s + script.start_s
         for page in range(script.pages):
             self._queue.append((at_s, {"event": "request", "path": f"/product/{page + 1}"}))
+            self._queue.append((at_s + script.every_s / 2, {"event": "said", "name": "stored"}))
             at_s += script.every_s
         if not script.hangs:
             self._exit(at_s, script.code)
@@ -133,15 +151,46 @@ class World:
     def _exit(self, at_s: float, code: int) -> None:
         self._queue.append((at_s, {"event": "exit", "incarnation": self._incarnation, "code": code}))
 
-    def strike(self, signal: str, scope: Scope, wait_s: float) -> Strike:
+    def strike(self, signal: str, scope: Scope, wait_s: float, peer: int | None = None) -> Strike:
+        if signal == "CONT" and self._paused is None:
+            return Strike((), self.clock_s)
         self.signals.append((self._incarnation, signal, scope))
-        if signal == "KILL":
+        self.peers.append(peer)
+        if signal == "CONT" and self._paused is not None:
+            later_s = self.clock_s - self._paused_s
+            self._queue += [(at_s + later_s, event) for at_s, event in self._paused]
+            self._paused = None
+        elif signal == "STOP":
+            self._paused, self._paused_s = self._queue, self.clock_s
+            self._queue = []
+        elif scope == "owner":
+            if self._script.worker_code is not None:
+                self._queue.clear()
+                self._exit(self.clock_s, self._script.worker_code)
+            return Strike((8,), self.clock_s, self.clock_s)
+        elif signal == "KILL":
             self._queue.clear()
             self._exit(self.clock_s, -9)
         elif self._script.on_polite is not None:
             self._queue.clear()
             self._exit(self.clock_s + self._script.on_polite, self._script.polite_code)
-        return Strike((7,), self.clock_s, self.clock_s, ignored=self.ignores and signal != "KILL")
+        return Strike((7,), self.clock_s, main=True, ignored=self.ignores and signal != "KILL")
+
+    def arm_mark(self, incarnation: int, name: str, n: int) -> None:
+        self._mark = (name, n)
+
+    def disarm_mark(self) -> None:
+        self._mark, self._marks = None, 0
+
+    def release_mark(self) -> None:
+        self.calls.append("release_mark")
+
+    def waits(self) -> tuple[str, ...]:
+        return ("7 subject: waiting for a lock (futex)",)
+
+    def rows(self) -> int:
+        assert self.frozen, "the store is looked at only while a request is held"
+        return self._total
 
     def usage(self) -> tuple[float, int]:
         return 0.0, 1
@@ -172,6 +221,18 @@ class World:
 
     def disarm(self) -> None:
         self._armed = None
+
+    def next(self) -> None:
+        self._armed = Trigger("request", n=self._counts.get(None, 0) + 1)
+        self.frozen = False
+
+    def elders(self, faces: Sequence[Face]) -> None:
+        self.elders_named.append(len(faces))
+
+    def bump(self, path: str) -> int:
+        assert self.frozen, "a page changes while the site is frozen"
+        self.versions[path] = self.versions.get(path, 0) + 1
+        return self.versions[path]
 
     def freeze(self) -> tuple[OpenRequest, ...]:
         self.frozen = True

@@ -215,3 +215,108 @@ def test_history_tells_due_struck_and_what_was_in_flight(tmp_path: Path) -> None
     assert entries["due"]["path"] == "/product/5"
     assert entries["struck"]["in_flight"] == ["/product/5"]
     assert entries["trial_ended"]["ending"] == "finished"
+
+
+def test_pause_ends_nothing_and_the_next_fault_comes_in_the_same_incarnation(tmp_path: Path) -> None:
+    world = World([Script(pages=20)])
+    course = conduct(world, "request:5 STOP+CONT@2", "request:9 KILL", tmp_path=tmp_path)
+    assert world.signals == [(0, "STOP", "tree"), (0, "CONT", "tree"), (0, "KILL", "tree")]
+    assert [(one.exit, one.ended_by) for one in course.incarnations] == [(-9, "fault"), (0, "itself")]
+    assert [fault.status for fault in course.faults] == ["struck", "struck"]
+    assert (course.faults[1].struck_s or 0) - (course.faults[0].struck_s or 0) > 2
+
+
+def test_subject_that_we_paused_is_resumed_and_not_called_hung(tmp_path: Path) -> None:
+    world = World([Script(pages=20)])
+    course = conduct(world, "request:5 STOP", tmp_path=tmp_path, limits=Limits(idle_s=3))
+    assert course.ending == "finished"
+    assert [entry["for_s"] >= 3 for entry in read(tmp_path / "history.jsonl") if entry["event"] == "resumed"] == [True]
+
+
+def test_pause_longer_than_the_idle_limit_is_kept(tmp_path: Path) -> None:
+    world = World([Script(pages=20)])
+    conduct(world, "request:5 STOP+CONT@8", tmp_path=tmp_path, limits=Limits(idle_s=3))
+    told = read(tmp_path / "history.jsonl")
+    stopped, resumed = [entry["t_s"] for entry in told if entry["event"] == "struck"]
+    assert resumed - stopped >= 8
+    assert not [entry for entry in told if entry["event"] == "resumed"]
+
+
+def test_cont_that_finds_nobody_paused_is_not_reached_and_the_next_fault_follows(tmp_path: Path) -> None:
+    course = conduct(World([Script(pages=20)]), "request:5 CONT", "request:7 KILL", tmp_path=tmp_path)
+    assert [fault.status for fault in course.faults] == ["not_reached", "struck"]
+    assert len(course.incarnations) == 2
+
+
+def test_bump_alone_ends_nothing_and_needs_nobody(tmp_path: Path) -> None:
+    world = World([Script(pages=20)])
+    course = conduct(world, "request:5 bump:/product/5", "request:7 bump:/product/5, KILL", tmp_path=tmp_path)
+    assert world.versions == {"/product/5": 2}
+    assert world.signals == [(0, "KILL", "tree")]
+    assert [fault.status for fault in course.faults] == ["struck", "struck"]
+    bumped = [entry for entry in read(tmp_path / "history.jsonl") if entry["event"] == "bumped"]
+    assert [(entry["path"], entry["version"]) for entry in bumped] == [("/product/5", 1), ("/product/5", 2)]
+
+
+def test_mark_strikes_at_its_announcement_with_the_site_frozen(tmp_path: Path) -> None:
+    world = World([Script(pages=20)])
+    course = conduct(world, "mark:stored#3 KILL", "mark:stored KILL", tmp_path=tmp_path)
+    assert [round(fault.struck_s or 0, 3) for fault in course.faults] == [0.125, 0.105]
+    assert world.calls.count("release_mark") == 2
+
+
+def test_mark_that_comes_due_after_the_exit_is_let_go(tmp_path: Path) -> None:
+    world = World([Script(pages=3)], late_site=True)
+    course = conduct(world, "0/mark:stored#3 KILL", tmp_path=tmp_path)
+    assert course.faults[0].status == "not_reached"
+    assert "release_mark" in world.calls
+
+
+def test_rows_are_looked_at_while_a_request_is_held_until_there_are_enough(tmp_path: Path) -> None:
+    world = World([Script(pages=20)])
+    course = conduct(world, "rows:6 KILL", tmp_path=tmp_path)
+    assert course.faults[0].in_flight == ("/product/6",)
+    assert course.faults[0].status == "struck"
+
+
+def test_more_rows_than_there_will_be_are_not_reached(tmp_path: Path) -> None:
+    course = conduct(World([Script(pages=20)]), "rows:60 KILL", tmp_path=tmp_path)
+    assert course.faults[0].status == "not_reached"
+    assert course.ending == "finished"
+
+
+def test_owner_is_whose_request_it_is_and_its_death_is_not_the_planned_end_of_the_subject(tmp_path: Path) -> None:
+    world = World([Script(pages=20, worker_code=0)])
+    course = conduct(world, "request:5 KILL scope=owner", tmp_path=tmp_path)
+    assert (world.signals, world.peers) == ([(0, "KILL", "owner")], [4005])
+    assert course.ending == "finished"
+    assert [(one.exit, one.ended_by) for one in course.incarnations] == [(0, "itself")]
+
+
+def test_subject_that_ends_with_an_error_because_its_worker_died_is_started_again(tmp_path: Path) -> None:
+    world = World([Script(pages=20, worker_code=3), Script(pages=20)])
+    course = conduct(world, "request:5 KILL scope=owner", tmp_path=tmp_path)
+    assert (course.ending, course.self_deaths) == ("finished", 1)
+
+
+def test_subject_that_waits_for_its_dead_worker_hangs_and_it_is_said_on_what(tmp_path: Path) -> None:
+    world = World([Script(pages=20, hangs=True)])
+    course = conduct(world, "request:5 KILL scope=owner", tmp_path=tmp_path, limits=Limits(idle_s=3))
+    assert (course.ending, course.hung_on) == ("hung", ("7 subject: waiting for a lock (futex)",))
+
+
+def test_two_faults_of_one_incarnation_each_get_their_turn_while_others_live(tmp_path: Path) -> None:
+    world = World([Script(pages=20)])
+    faults = ("request:5 KILL scope=owner", "request:7 STOP scope=owner", "request:9 bump:/product/1")
+    course = conduct(world, *faults, tmp_path=tmp_path, limits=Limits(idle_s=2))
+    assert [(fault.incarnation, fault.status) for fault in course.faults] == [
+        (0, "struck"),
+        (0, "struck"),
+        (0, "struck"),
+    ]
+
+
+def test_processes_left_behind_are_named_to_the_site_before_the_next_incarnation(tmp_path: Path) -> None:
+    world = World([Script(pages=20, orphans=("worker",)), Script(pages=20)])
+    conduct(world, "request:5 KILL", tmp_path=tmp_path)
+    assert world.elders_named == [0, 1]

@@ -7,6 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
+from .elders import Elder
 from .misbehaviour import MisbehaviourKind
 from .trigger import TriggerKind
 
@@ -30,6 +31,16 @@ class Arm(_Command, frozen=True):
     kind: TriggerKind
     n: Positive
     path: str | None = None
+
+
+class Next(_Command, frozen=True):
+    """Release, and freeze again at the next page request."""
+
+
+class Elders(_Command, frozen=True):
+    """Name the processes of older incarnations that live on."""
+
+    processes: tuple[Elder, ...]
 
 
 class Disarm(_Command, frozen=True):
@@ -81,7 +92,22 @@ class Misbehave(_Command, frozen=True):
     times: Natural | None = 1
 
 
-Command = Incarnation | Arm | Disarm | Freeze | Release | Open | Fence | Stats | Bump | Truth | Sync | Misbehave
+Command = (
+    Incarnation
+    | Arm
+    | Next
+    | Elders
+    | Disarm
+    | Freeze
+    | Release
+    | Open
+    | Fence
+    | Stats
+    | Bump
+    | Truth
+    | Sync
+    | Misbehave
+)
 
 
 def parse(line: bytes) -> Command:

@@ -30,6 +30,8 @@ class Desk:
         self._actions: dict[type, Callable[[Any], Reply | None]] = {
             commands.Incarnation: lambda command: {"requests": self._traffic.begin(command.number)},
             commands.Arm: self._arm,
+            commands.Next: lambda _: self._traffic.go_to_next(),
+            commands.Elders: lambda command: self._traffic.elders.know(command.processes),
             commands.Disarm: lambda _: self._traffic.disarm(),
             commands.Freeze: self._freeze,
             commands.Release: lambda _: self._traffic.gate.release(),

@@ -168,7 +168,7 @@ class Server(WSGIServer):  # type: ignore[misc]
             fence.set()
             sock.close()
             return
-        super().do_handle(sock, address, self.serving.traffic.connect(sock.fileno(), address[1]))
+        super().do_handle(sock, address, self.serving.traffic.connect(sock.fileno(), address[1], self.server_port))
 
     def handle(self, sock: Any, address: tuple[str, int], conn: Connection) -> None:
         """Serve one connection: the body of its greenlet."""

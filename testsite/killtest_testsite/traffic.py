@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gevent.event import Event as Wake
 
+from .elders import Elders
 from .events import Due, Emit, FirstRequest, Gone, HoldExpired, OpenRequest
 from .gate import Gate
 from .hangup import HangupLook, HangupWatch
@@ -71,6 +72,8 @@ class Traffic:
         self.connections: dict[int, Connection] = {}
         self.open: dict[int, Exchange] = {}
         self.incarnation = Incarnation(0)
+        self.elders = Elders()
+        self._incarnations = {0: self.incarnation}
         self.requests = self.other = 0
         self._stock, self._log, self._emit, self._clock = stock, log, emit, clock
         self._armed: Trigger | None = None
@@ -78,10 +81,12 @@ class Traffic:
         gate.before_release = self.watch.look
         gate.expired = lambda: emit(HoldExpired(self._clock()))
 
-    def connect(self, fd: int, peer: int) -> Connection:
-        """A client has been accepted."""
+    def connect(self, fd: int, peer: int, port: int) -> Connection:
+        """A client whose port is `peer` has been accepted on our `port`."""
         self._connected += 1
-        conn = Connection(self._connected, fd, peer, self.incarnation, HangupLook(fd))
+        number = self.elders.incarnation_of(peer, port)
+        incarnation = self.incarnation if number is None else self._incarnations[number]
+        conn = Connection(self._connected, fd, peer, incarnation, HangupLook(fd))
         self.connections[conn.number] = conn
         return conn
 
@@ -132,7 +137,7 @@ class Traffic:
 
     def begin(self, number: int) -> int:
         """Begin an incarnation: its counter is 0, the armed trigger is gone. Returns all page requests."""
-        self.incarnation = Incarnation(number)
+        self.incarnation = self._incarnations[number] = Incarnation(number)
         self._armed = None
         return self.requests
 
@@ -142,6 +147,11 @@ class Traffic:
         if trigger.kind == "request" and self.gate.frozen:
             for exchange in list(self.open.values()):
                 self._strike_if_due(exchange)
+
+    def go_to_next(self) -> None:
+        """Open the gate, and shut it at the next page request that comes."""
+        self._armed = Trigger("request", self.incarnation.pages + 1)
+        self.gate.release()
 
     def disarm(self) -> None:
         """Forget the armed trigger."""

@@ -75,6 +75,9 @@ _WORDS: dict[str, Any] = {
     "missed": lambda entry: f"{entry.get('planned', 'a trigger')} was due: it had already ended",
     "ended": _ended,
     "given_up": lambda entry: f"given up: {entry['ending']}",
+    "bumped": lambda entry: f"the site changes {entry['path']}: version {entry['version']} from now on",
+    "resumed": lambda entry: f"nothing moved for {entry['for_s']:.0f} s: what was paused goes on",
+    "output_cut": lambda entry: f"{entry['dropped_bytes']} bytes of its output were dropped: {entry['path']}",
     "hold_expired": lambda entry: "the site's longest hold ran out; answers go out again",
 }
 

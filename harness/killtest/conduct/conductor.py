@@ -9,13 +9,12 @@ from typing import Any, Protocol
 
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
-from killtest.conduct.site import open_requests
 from killtest.conduct.striker import Field, Striker
 from killtest.errors import HarnessFailure
 from killtest.judge.evidence import Course, Ending, Incarnation
 from killtest.plan.fault import Fault
 from killtest.plan.manifest import Limits
-from killtest.process.launcher import Order
+from killtest.process.launcher import Face, Order
 from killtest.store.snapshot import Snapshot
 
 Event = dict[str, Any]
@@ -56,6 +55,8 @@ class Conductor:
         self._self_deaths = 0
         self._silent_deaths = 0
         self._life = Life(0, self._began_s)
+        self._left: tuple[Face, ...] = ()
+        self._hung_on: tuple[str, ...] = ()
 
     def run(self) -> Course:
         """The whole trial. HarnessFailure when a part of killtest failed, which makes the trial UNKNOWN."""
@@ -83,10 +84,14 @@ class Conductor:
             census.zombies,
             self._self_deaths,
             self._began_s,
+            tuple(sorted({port for face in census.orphans for port in face.ports})),
+            self._hung_on if ending == "hung" else (),
         )
 
     def _incarnation(self, is_again: bool = False) -> Ending | None:
         number = len(self._incarnations)
+        # Named before the border is drawn: what they open is theirs on either side of it.
+        self._stage.site.elders(self._left)
         self._stage.site.begin(number)
         self._life = Life(number, self._stage.now())
         # Armed before the start: a fast subject's first request comes within a millisecond.
@@ -111,12 +116,11 @@ class Conductor:
             case "first_request" if event["incarnation"] == life.number:
                 life.first_request_s = event["t_s"]
                 self._history.note("first_request", event["t_s"], incarnation=life.number)
-            case "due" if event["incarnation"] == life.number and life.is_armed:
-                self._history.note("due", event["t_s"], incarnation=life.number, path=event["path"], n=event["n"])
-                self._striker.strike(life, event["t_s"], open_requests(event["open"]))
-            case "due":
+            case "due" | "mark" if event["incarnation"] == life.number and life.is_armed:
+                self._striker.hear(life, event)
+            case "due" | "mark":
                 self._let_go(event)
-            case "gone" | "hold_expired":
+            case "gone" | "hold_expired" | "output_cut":
                 self._history.note(event["event"], event["t_s"], **_rest(event))
 
     def _next_moment(self) -> float:
@@ -155,9 +159,20 @@ class Conductor:
         waits_for_us = bool(self._stage.site.open())
         if requests != life.requests or waits_for_us or is_busy:
             life.requests, life.cpu_s, life.active_s = requests, cpu_s, now_s
-        elif now_s - life.active_s >= self._limits.idle_s and life.struck is None:
-            self._history.note("idle", incarnation=life.number, for_s=now_s - life.active_s, processes=alive)
-            self._give_up("hung")
+        elif now_s - life.active_s >= self._limits.idle_s and life.struck is None and life.next_step_s is None:
+            self._is_idle(life, now_s, alive)
+
+    def _is_idle(self, life: Life, now_s: float, alive: int) -> None:
+        """Nothing has moved for `idle_s`: whoever we have paused goes on; if nobody is, it hangs."""
+        resumed = self._stage.launcher.strike("CONT", "tree", self._limits.hold_s)
+        if resumed.targets:
+            self._history.note("resumed", incarnation=life.number, for_s=now_s - life.active_s, pids=resumed.targets)
+            life.active_s = now_s
+            return
+        self._hung_on = self._stage.launcher.waits()
+        facts: Event = {"processes": alive, "waits_for": self._hung_on}
+        self._history.note("idle", incarnation=life.number, for_s=now_s - life.active_s, **facts)
+        self._give_up("hung")
 
     def _give_up(self, ending: Ending) -> None:
         self._life.limit = ending
@@ -178,9 +193,10 @@ class Conductor:
         """Draw the border: earlier connections are in and closed, the store is read, the books are up to date."""
         life, stage = self._life, self._stage
         stage.site.disarm()
+        stage.launcher.disarm_mark()
         passed = stage.site.fence()
         self._drain()
-        left = stage.launcher.census().orphans
+        self._left = left = stage.launcher.census().orphans
         if left:
             stage.launcher.hold_still()
         snapshot = stage.snapshot(life.number)
@@ -210,7 +226,9 @@ class Conductor:
     def _let_go(self, event: Event) -> None:
         """A trigger came due when its incarnation had ended: nobody is struck."""
         self._stage.site.release()
-        self._history.note("missed", event["t_s"], incarnation=event["incarnation"], path=event["path"])
+        self._stage.launcher.release_mark()
+        what = event.get("path") or f"mark {event['name']}"
+        self._history.note("missed", event["t_s"], incarnation=event["incarnation"], path=what)
 
     def _decide(self) -> Ending | None:
         life = self._life

@@ -11,9 +11,10 @@ from killtest.plan.fault import Fault
 class Life:
     """Mutable on purpose: the one place where a running incarnation's facts collect.
 
-    Times are CLOCK_MONOTONIC seconds. `struck` is the fault that hit it; `step` and `next_step_s` say which signal of
-    that fault's action follows and when (behind the last: SIGKILL after the grace time). `shrugs_off`: it ignores
-    the last signal it got. `looked_s`, `active_s`, `cpu_s` and `requests` serve the search for a hang.
+    Times are CLOCK_MONOTONIC seconds. `acting` is the fault whose action is under way; `step` and `next_step_s` say
+    which of its signals follows and when (behind the last polite one: SIGKILL after the grace time). `struck` is the
+    fault that is meant to end it: its main process got a signal other than STOP and CONT. `shrugs_off`: it ignores the
+    last signal it got. `looked_s`, `active_s`, `cpu_s` and `requests` serve the search for a hang.
     """
 
     number: int
@@ -23,6 +24,7 @@ class Life:
     ended_s: float = 0.0
     limit: Ending | None = None
     is_armed: bool = False
+    acting: Fault | None = None
     struck: Fault | None = None
     shrugs_off: bool = False
     step: int = 0

@@ -1,15 +1,18 @@
 """The harness's handle on the running shop (docs/site-protocol.md)."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from socket import AF_UNIX, SOCK_STREAM, socket
 from typing import Any, Protocol
 
 import msgspec
 
+from killtest.errors import Refused, UsageError
 from killtest.judge.truth import Truth
 from killtest.plan.fault import Trigger
 from killtest.plan.manifest import SiteNeeds
 from killtest.process.channel import Channel, Message
+from killtest.process.launcher import Face
 
 _FENCE_DEADLINE_S = 1.0
 
@@ -31,6 +34,15 @@ class Site(Protocol):
 
     def arm(self, trigger: Trigger) -> None:
         """Freeze, and say `due`, when the request or response of `trigger` comes."""
+
+    def next(self) -> None:
+        """Let held answers go out; freeze, and say `due`, at the next page request of this incarnation."""
+
+    def elders(self, faces: Sequence[Face]) -> None:
+        """These processes of older incarnations live: connections that they open are theirs."""
+
+    def bump(self, path: str) -> int:
+        """Serve the next version of the product at `path` from now on; the version."""
 
     def disarm(self) -> None:
         """Forget the armed trigger."""
@@ -68,6 +80,22 @@ class SiteHandle:
         """Arm the site for a request or response trigger."""
         path: Message = {} if trigger.path is None else {"path": trigger.path}
         self.channel.call("arm", kind=trigger.kind, n=trigger.n, **path)
+
+    def next(self) -> None:
+        """Release, and strike at the next page request."""
+        self.channel.call("next")
+
+    def elders(self, faces: Sequence[Face]) -> None:
+        """Name the living processes of older incarnations."""
+        named = [{"pid": one.pid, "started": one.started, "incarnation": one.incarnation} for one in faces]
+        self.channel.call("elders", processes=named)
+
+    def bump(self, path: str) -> int:
+        """Change a page; UsageError for a path that shows no product."""
+        try:
+            return int(self.channel.call("bump", path=path)["version"])
+        except Refused as error:
+            raise UsageError(f"bump:{path}: {error}") from None
 
     def disarm(self) -> None:
         """Forget the armed trigger."""

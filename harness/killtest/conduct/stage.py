@@ -14,6 +14,7 @@ from killtest.errors import HarnessFailure
 from killtest.halt import Halt
 from killtest.plan import subject
 from killtest.plan.manifest import SiteNeeds, Subject
+from killtest.process import mark_post
 from killtest.process.channel import Channel
 from killtest.process.launcher import Order, WardenLauncher
 from killtest.store import snapshot
@@ -117,6 +118,7 @@ class RealStage:
             "KILLTEST_SITE_URL": self.url,
             "KILLTEST_STORE": str(self.store),
             "KILLTEST_INCARNATION": str(incarnation),
+            "KILLTEST_MARK": str(mark_post.path_in(self.launcher.private)),
         }
         values = self._values(incarnation)
         for name, value in self.subject.env.items():
@@ -126,6 +128,14 @@ class RealStage:
     def snapshot(self, incarnation: int) -> Snapshot:
         """What the store holds now."""
         return snapshot.take(self.subject.store, self.store, self.folder / "copy", incarnation)
+
+    def rows(self) -> int:
+        """How many rows the store holds at this moment; the subject is stopped while it is read."""
+        self.launcher.hold_still()
+        try:
+            return len(self.snapshot(-1).rows)
+        finally:
+            self.launcher.go_on()
 
     def close(self) -> None:
         """End every process of the trial."""

@@ -2,15 +2,15 @@
 
 from collections import deque
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
-from killtest.conduct.site import OpenRequest, Site
+from killtest.conduct.site import OpenRequest, Site, open_requests
 from killtest.judge.evidence import FaultRecord
-from killtest.plan.fault import Fault
+from killtest.plan.fault import Fault, is_pause
 from killtest.plan.manifest import Limits
 from killtest.process.launcher import Launcher, Strike
 
@@ -25,6 +25,9 @@ class Field(Protocol):
     @property
     def site(self) -> Site:
         """The shop."""
+
+    def rows(self) -> int:
+        """How many rows the store holds now."""
 
     def now(self) -> float:
         """CLOCK_MONOTONIC seconds."""
@@ -53,12 +56,16 @@ class Striker:
             return
         life.is_armed = True
         trigger = self._pending[0].trigger
-        if not trigger.is_timed:
+        if trigger.name is not None:
+            self._field.launcher.arm_mark(life.number, trigger.name, trigger.n)
+        elif trigger.kind == "rows":
+            self._field.site.next()
+        elif not trigger.is_timed:
             self._field.site.arm(trigger)
 
     def timer_s(self, life: Life) -> float | None:
         """When the armed timer is due; None while nothing timed is armed or its clock has not begun."""
-        if not life.is_armed or life.struck is not None or not self._pending[0].trigger.is_timed:
+        if not life.is_armed or not self._pending[0].trigger.is_timed:
             return None
         trigger = self._pending[0].trigger
         start_s = life.started_s if trigger.kind == "after" else life.first_request_s
@@ -70,47 +77,110 @@ class Striker:
         self._history.note("due", due_s, incarnation=life.number, planned=self._pending[0].text)
         self.strike(life, due_s, in_flight)
 
-    def strike(self, life: Life, due_s: float, in_flight: tuple[OpenRequest, ...]) -> None:
-        """The site is frozen and the fault is due: send its first signal, then release the site."""
-        fault = self._pending[0]
-        strike = self._field.launcher.strike(fault.steps[0].signal, fault.scope, self._limits.hold_s)
-        self._field.site.release()
-        if not strike.targets:
+    def hear(self, life: Life, event: dict[str, Any]) -> None:
+        """The fact that the armed fault waits for: a mark, or a request or response at the frozen site."""
+        due_s = event["t_s"]
+        if event["event"] == "mark":
+            self._strike_at_mark(life, due_s)
+        elif not self._lacks_rows(life, due_s):
+            self._history.note("due", due_s, incarnation=life.number, path=event["path"], n=event["n"])
+            self.strike(life, due_s, open_requests(event["open"]), event["peer"])
+
+    def _strike_at_mark(self, life: Life, due_s: float) -> None:
+        """The subject waits at the armed mark: freeze the site, strike, let both go on."""
+        in_flight = self._field.site.freeze()
+        self._history.note("due", due_s, incarnation=life.number, planned=self._pending[0].text)
+        self.strike(life, due_s, in_flight)
+        self._field.launcher.release_mark()
+
+    def _lacks_rows(self, life: Life, due_s: float) -> bool:
+        """Whether the armed fault waits for more rows than the store holds; then the site is let go on to the next."""
+        trigger = self._pending[0].trigger
+        if trigger.kind != "rows":
+            return False
+        rows = self._field.rows()
+        if rows < trigger.n:
+            self._field.site.next()
+            return True
+        self._history.note("rows", due_s, incarnation=life.number, rows=rows, planned=self._pending[0].text)
+        return False
+
+    def strike(self, life: Life, due_s: float, in_flight: tuple[OpenRequest, ...], peer: int | None = None) -> None:
+        """The site is frozen and the fault is due: send its first signal, change its pages, then release the site.
+
+        `peer` is the client's port of the request that was waited for; whoever holds it is the owner.
+        """
+        fault, site = self._pending[0], self._field.site
+        strike = self._first_blow(fault, peer)
+        life.is_armed = False
+        if strike is None and fault.steps[0].signal != "CONT":
+            site.release()
             # It had ended by itself before the signal: not struck, and the exit is on its way.
-            self._history.note("missed", strike.t_s, incarnation=life.number, planned=fault.text)
-            life.is_armed = False
+            self._history.note("missed", incarnation=life.number, planned=fault.text)
             return
         self._pending.popleft()
-        life.struck = fault
-        life.shrugs_off = strike.ignored
-        self.records.append(_record(fault, life, strike, due_s, in_flight))
-        self._note(fault.steps[0].signal, life, strike, in_flight)
-        self._plan_step(life, 1, strike.t_s)
+        if strike is None:
+            self._history.note("missed", incarnation=life.number, planned=fault.text)
+            self.records.append(FaultRecord(fault.text, "not_reached"))
+        else:
+            for path in fault.bumps:
+                self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
+            self.records.append(_record(fault, life, strike, due_s, in_flight))
+            self._took(fault, 0, life, strike, in_flight)
+        # Armed before the release: what arrived meanwhile is held, and may be what the next fault waits for.
+        if life.acting is None:
+            self.arm(life)
+        if not (life.is_armed and self._pending[0].trigger.kind == "rows"):
+            site.release()  # a trigger `rows` has let the site go on already, to the next request that is held
+
+    def _first_blow(self, fault: Fault, peer: int | None) -> Strike | None:
+        """What the first signal did; None when nobody was there to take it. A bump alone needs nobody."""
+        if not fault.steps:
+            return Strike((), self._field.now())
+        signal = fault.steps[0].signal
+        strike = self._field.launcher.strike(signal, fault.scope, self._limits.hold_s, peer)
+        return strike if strike.targets else None
+
+    def _took(self, fault: Fault, index: int, life: Life, strike: Strike, in_flight: tuple[OpenRequest, ...]) -> None:
+        """The signal `index` of the fault has been sent (none, for a bump alone): what it means, and what follows."""
+        life.acting, life.next_step_s = None, None
+        if not fault.steps:
+            return
+        is_planned = index < len(fault.steps)
+        signal = fault.steps[index].signal if is_planned else "KILL"
+        if strike.targets:
+            self._note(signal, life, strike, in_flight)
+            if strike.main and not is_pause(signal):
+                life.struck, life.shrugs_off = fault, strike.ignored
+        follows_s = self._delay_behind(fault, index, life)
+        if follows_s is not None:
+            life.acting, life.step = fault, index + 1
+            life.next_step_s = (strike.t_s if strike.targets else self._field.now()) + follows_s
+
+    def _delay_behind(self, fault: Fault, index: int, life: Life) -> float | None:
+        """How long after signal `index` the next one follows; None when none does."""
+        if index + 1 < len(fault.steps):
+            return fault.steps[index + 1].delay_s
+        return self._limits.grace_s if life.struck is fault else None
 
     def next_step(self, life: Life) -> None:
         """The next signal of the action, or SIGKILL behind the last polite one."""
-        assert life.struck is not None
-        is_planned = life.step < len(life.struck.steps)
-        signal = life.struck.steps[life.step].signal if is_planned else "KILL"
-        scope = life.struck.scope if is_planned else "tree"
+        fault, index = life.acting, life.step
+        assert fault is not None
+        is_planned = index < len(fault.steps)
+        signal = fault.steps[index].signal if is_planned else "KILL"
+        scope = fault.scope if is_planned else "tree"
         strike = self._field.launcher.strike(signal, scope, self._limits.hold_s)
-        if strike.targets:
-            life.shrugs_off = strike.ignored
-            if not is_planned:
-                self.records[-1] = msgspec.structs.replace(self.records[-1], status="escalated")
-            self._note(signal, life, strike, ())
-        self._plan_step(life, life.step + 1, self._field.now())
+        if strike.targets and not is_planned:
+            self.records[-1] = msgspec.structs.replace(self.records[-1], status="escalated")
+        self._took(fault, index, life, strike, ())
+        if life.acting is None:
+            self.arm(life)
 
     def drop_unreached(self) -> None:
         """The trial is over: what is still to come was not reached."""
         self.records += [FaultRecord(fault.text, "not_reached") for fault in self._pending]
         self._pending.clear()
-
-    def _plan_step(self, life: Life, index: int, after_s: float) -> None:
-        assert life.struck is not None
-        steps = life.struck.steps
-        life.step = index
-        life.next_step_s = after_s + (steps[index].delay_s if index < len(steps) else self._limits.grace_s)
 
     def _note(self, signal: str, life: Life, strike: Strike, in_flight: tuple[OpenRequest, ...]) -> None:
         self._history.note(
@@ -138,7 +208,7 @@ def _record(fault: Fault, life: Life, strike: Strike, due_s: float, in_flight: t
         struck_s=strike.t_s - life.started_s,
         t_s=strike.t_s,
         since_first_request_s=None if first_s is None else strike.t_s - first_s,
-        scope=fault.scope,
+        scope=fault.scope if fault.steps else None,
         in_flight=tuple(request.path for request in in_flight),
         window="start-up" if first_s is None else "waiting" if in_flight else "idle",
         caught=strike.caught,

@@ -66,6 +66,8 @@ class Course(msgspec.Struct, frozen=True):
     zombies: tuple[Face, ...] = ()
     self_deaths: int = 0
     began_s: float = 0.0
+    ports: tuple[int, ...] = ()
+    hung_on: tuple[str, ...] = ()
 
 
 class Request(msgspec.Struct, frozen=True):

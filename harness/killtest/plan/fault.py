@@ -1,4 +1,4 @@
-"""Faults as text and as data: `TRIGGER ACTION [scope=…]` (docs/faults.md).
+"""Faults as text and as data: `TRIGGER ACTION[, ACTION] [scope=…]` (docs/faults.md).
 
 `parse` and `Fault.text` are inverse, so that a schedule stored as text is the schedule.
 """
@@ -10,33 +10,48 @@ import msgspec
 
 from killtest.errors import UsageError
 
-TriggerKind = Literal["after", "first", "request", "response"]
-Scope = Literal["pid", "group", "tree"]
+TriggerKind = Literal["after", "first", "request", "response", "mark", "rows"]
+Scope = Literal["pid", "group", "tree", "owner"]
 
-SIGNALS = ("KILL", "INT", "TERM", "HUP", "QUIT")
-SCOPES: tuple[Scope, ...] = ("pid", "group", "tree")
-BUILT_TRIGGERS = "request:N, request:/PATH, response:N, response:/PATH, after:S, first+S"
-_LATER_TRIGGERS = ("mark", "rows", "syscall", "partial")
+SIGNALS = ("KILL", "INT", "TERM", "HUP", "QUIT", "STOP", "CONT")
+# These two pause and resume; every other one is meant to end whom it hits.
+_PAUSES = ("STOP", "CONT")
+SCOPES: tuple[Scope, ...] = ("pid", "group", "tree", "owner")
+BUILT_TRIGGERS = "request:N, request:/PATH, response:N, response:/PATH, mark:NAME, rows:N, after:S, first+S"
+_BUILT_ACTIONS = ", ".join(SIGNALS) + ", sequences as TERM+KILL@10, bump:/PATH"
+_LATER_TRIGGERS = ("syscall", "partial")
+# The process that sent the request or announced the mark: a timer has none.
+_OWNED = ("request", "response", "mark")
 # What happens in life: an OOM or `kill -9` of a service takes the whole tree, Ctrl-C reaches the
-# terminal's foreground group, a container runtime signals the main process alone.
-_DEFAULT_SCOPE: dict[str, Scope] = {"KILL": "tree", "INT": "group", "QUIT": "group", "TERM": "pid", "HUP": "pid"}
+# terminal's foreground group, a container runtime signals the main process alone. CONT resumes what was stopped.
+_DEFAULT_SCOPE: dict[str, Scope] = {
+    "KILL": "tree",
+    "INT": "group",
+    "QUIT": "group",
+    "TERM": "pid",
+    "HUP": "pid",
+    "STOP": "tree",
+    "CONT": "tree",
+}
 
 
 class Trigger(msgspec.Struct, frozen=True):
     """The moment a fault strikes.
 
     `after` and `first` carry `offset_s`, seconds since the incarnation's start or first request;
-    `request` and `response` carry `n` and, when they wait for one page only, `path`.
+    `request` and `response` carry `n` and, when they wait for one page only, `path`; `mark` carries `name` and
+    `n`, which announcement of it; `rows` carries `n`, how many rows the store holds.
     """
 
     kind: TriggerKind
     offset_s: float = 0.0
     n: int = 1
     path: str | None = None
+    name: str | None = None
 
     @property
     def is_timed(self) -> bool:
-        """True for a timer, whose moment is noisy; false for a fact seen by the site."""
+        """True for a timer, whose moment is noisy; false for a fact."""
         return self.kind in ("after", "first")
 
     @property
@@ -46,9 +61,10 @@ class Trigger(msgspec.Struct, frozen=True):
             return f"after:{self.offset_s:g}"
         if self.kind == "first":
             return f"first+{self.offset_s:g}"
-        if self.path is None:
+        what = self.path or self.name
+        if what is None:
             return f"{self.kind}:{self.n}"
-        return f"{self.kind}:{self.path}" + (f"#{self.n}" if self.n != 1 else "")
+        return f"{self.kind}:{what}" + (f"#{self.n}" if self.n != 1 else "")
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -59,21 +75,34 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """What strikes, when and whom; `incarnation` pins it to one incarnation."""
+    """What strikes, when and whom; `incarnation` pins it to one incarnation.
+
+    `steps` are the signals; `bumps` the paths whose next version the site serves from then on. One of them may be
+    empty, not both.
+    """
 
     trigger: Trigger
     steps: tuple[Step, ...]
     scope: Scope
     incarnation: int | None = None
+    bumps: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """The fault as it is written in a schedule; `parse` reads it back."""
         pin = "" if self.incarnation is None else f"{self.incarnation}/"
-        first, *rest = self.steps
-        action = first.signal + "".join(f"+{step.signal}@{step.delay_s:g}" for step in rest)
-        scope = "" if self.scope == _DEFAULT_SCOPE[first.signal] else f" scope={self.scope}"
-        return f"{pin}{self.trigger.text} {action}{scope}"
+        actions = [f"bump:{path}" for path in self.bumps]
+        scope = ""
+        if self.steps:
+            first, *rest = self.steps
+            actions.append(first.signal + "".join(f"+{step.signal}@{step.delay_s:g}" for step in rest))
+            scope = "" if self.scope == _DEFAULT_SCOPE[first.signal] else f" scope={self.scope}"
+        return f"{pin}{self.trigger.text} {', '.join(actions)}{scope}"
+
+
+def is_pause(signal: str) -> bool:
+    """True for STOP and CONT, which end nobody."""
+    return signal in _PAUSES
 
 
 def parse(text: str) -> Fault:
@@ -81,14 +110,27 @@ def parse(text: str) -> Fault:
     words = text.split()
     if len(words) < 2:
         raise UsageError(f'fault "{text}": wants TRIGGER ACTION, for example "request:25 KILL"')
-    pin, trigger = _parse_pin(words[0])
-    steps = _parse_action(words[1], text)
-    scope = _DEFAULT_SCOPE[steps[0].signal]
-    if len(words) > 3:
+    pin, word = _parse_pin(words[0])
+    trigger = _parse_trigger(word, text)
+    end = 2
+    while end < len(words) and words[end - 1].endswith(","):
+        end += 1
+    bumps, steps = _parse_actions(" ".join(words[1:end]), text)
+    if len(words) > end + 1:
         raise UsageError(f'fault "{text}": one scope at the most')
-    for word in words[2:]:
+    scope: Scope = _DEFAULT_SCOPE[steps[0].signal] if steps else "tree"
+    for word in words[end:]:
         scope = _parse_scope(word, text)
-    return Fault(_parse_trigger(trigger, text), steps, scope, pin)
+        _check_scope(scope, trigger, steps, text)
+    return Fault(trigger, steps, scope, pin, bumps)
+
+
+def _check_scope(scope: Scope, trigger: Trigger, steps: tuple[Step, ...], text: str) -> None:
+    if not steps or steps[0].signal == "CONT":
+        what = "CONT resumes what was stopped" if steps else "a bump is the site's"
+        raise UsageError(f'fault "{text}": {what}; it takes no scope')
+    if scope == "owner" and trigger.kind not in _OWNED:
+        raise UsageError(f'fault "{text}": scope=owner is whose request or mark it is: {trigger.text} has none')
 
 
 def _parse_pin(word: str) -> tuple[int | None, str]:
@@ -100,23 +142,43 @@ def _parse_trigger(word: str, text: str) -> Trigger:
     timed = re.fullmatch(r"(after:|first\+)(\d+(?:\.\d+)?)", word)
     if timed:
         return Trigger("after" if timed[1] == "after:" else "first", offset_s=float(timed[2]))
-    counted = re.fullmatch(r"(request|response):(\d+)", word)
-    if counted and int(counted[2]) >= 1:
-        return Trigger(_site_kind(counted[1]), n=int(counted[2]))
+    counted = re.fullmatch(r"(request|response|rows):([1-9]\d*)", word)
+    if counted:
+        return Trigger(_kind(counted[1]), n=int(counted[2]))
     pathed = re.fullmatch(r"(request|response):(/[^#\s]*)(?:#([1-9]\d*))?", word)
     if pathed:
-        return Trigger(_site_kind(pathed[1]), n=int(pathed[3] or 1), path=pathed[2])
+        return Trigger(_kind(pathed[1]), n=int(pathed[3] or 1), path=pathed[2])
+    marked = re.fullmatch(r"mark:([^#\s]+)(?:#([1-9]\d*))?", word)
+    if marked:
+        return Trigger("mark", n=int(marked[2] or 1), name=marked[1])
     name = re.split(r"[:+]", word)[0]
     if name in _LATER_TRIGGERS:
         raise UsageError(f'fault "{text}": the trigger "{name}" is not built yet; built: {BUILT_TRIGGERS}')
     raise UsageError(f'fault "{text}": unknown trigger "{word}"; known: {BUILT_TRIGGERS}')
 
 
-def _site_kind(word: str) -> Literal["request", "response"]:
-    return "request" if word == "request" else "response"
+def _kind(word: str) -> TriggerKind:
+    kind: TriggerKind = msgspec.convert(word, TriggerKind)
+    return kind
 
 
-def _parse_action(word: str, text: str) -> tuple[Step, ...]:
+def _parse_actions(words: str, text: str) -> tuple[tuple[str, ...], tuple[Step, ...]]:
+    """The bumps, and the signals behind them."""
+    *before, last = [word.strip() for word in words.split(",")]
+    bumps = [_bumped(word) for word in before]
+    if None in bumps:
+        raise UsageError(f'fault "{text}": bumps stand first, then one signal or sequence: "bump:/product/6, KILL"')
+    path = _bumped(last)
+    paths = [path for path in (*bumps, path) if path is not None]
+    return tuple(paths), () if path is not None else _parse_steps(last, text)
+
+
+def _bumped(word: str) -> str | None:
+    found = re.fullmatch(r"bump:(/[^\s,]+)", word)
+    return found[1] if found else None
+
+
+def _parse_steps(word: str, text: str) -> tuple[Step, ...]:
     first, *rest = word.split("+")
     steps = [Step(_signal(first, text))]
     for part in rest:
@@ -132,7 +194,7 @@ def _parse_action(word: str, text: str) -> tuple[Step, ...]:
 def _signal(name: str, text: str) -> str:
     if name in SIGNALS:
         return name
-    raise UsageError(f'fault "{text}": unknown action "{name}"; built: {", ".join(SIGNALS)}, sequences as TERM+KILL@10')
+    raise UsageError(f'fault "{text}": unknown action "{name}"; built: {_BUILT_ACTIONS}')
 
 
 def _parse_scope(word: str, text: str) -> Scope:

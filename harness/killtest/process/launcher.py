@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from socket import socketpair
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -33,9 +34,10 @@ class Order(msgspec.Struct, frozen=True):
 class Strike(msgspec.Struct, frozen=True):
     """What one signal did.
 
-    `targets` are the pids it went to (none: the subject had already ended); `settled` says that SIGKILL
-    killed them all, or that another signal was delivered; `caught` and `ignored` are the main process's
-    dispositions just before. `t_s` and `settled_s` are CLOCK_MONOTONIC seconds.
+    `targets` are the pids it went to (none: the subject had already ended), `main` whether the main process is among
+    them; `settled` says that SIGKILL killed them all, or that another signal was delivered; `caught` and `ignored` are
+    the dispositions, just before, of the main process (scope owner: of the owner). `t_s` and
+    `settled_s` are CLOCK_MONOTONIC seconds.
     """
 
     targets: tuple[int, ...]
@@ -44,13 +46,20 @@ class Strike(msgspec.Struct, frozen=True):
     caught: bool = False
     ignored: bool = False
     settled: bool = True
+    main: bool = False
 
 
 class Face(msgspec.Struct, frozen=True):
-    """A process in a report: pid as the trial sees it, and its command line."""
+    """A process in a report: pid as the trial sees it, and its command line.
+
+    `incarnation` is the one it belongs to, `started` its start in clock ticks since boot, `ports` what it listens on.
+    """
 
     pid: int
     command: str
+    incarnation: int = 0
+    started: float = 0.0
+    ports: tuple[int, ...] = ()
 
 
 class Census(msgspec.Struct, frozen=True):
@@ -66,8 +75,24 @@ class Launcher(Protocol):
     def start(self, order: Order) -> float:
         """Start an incarnation; the CLOCK_MONOTONIC second at which it was started."""
 
-    def strike(self, signal: str, scope: Scope, wait_s: float) -> Strike:
-        """Signal the current incarnation and wait, at most `wait_s`, until it has taken effect."""
+    def strike(self, signal: str, scope: Scope, wait_s: float, peer: int | None = None) -> Strike:
+        """Signal the current incarnation and wait, at most `wait_s`, until it has taken effect.
+
+        The scope `owner` is the process whose request came from the port `peer`; without it, who announced the last
+        mark, or whom this scope last hit. CONT goes to whom an earlier STOP stopped, whatever the scope.
+        """
+
+    def arm_mark(self, incarnation: int, name: str, n: int) -> None:
+        """Say `mark`, and keep the subject waiting, when that incarnation announces `name` for the n-th time."""
+
+    def disarm_mark(self) -> None:
+        """Forget the armed mark, and answer whoever waits at it."""
+
+    def release_mark(self) -> None:
+        """Answer the subject that waits at a mark."""
+
+    def waits(self) -> tuple[str, ...]:
+        """For each living process of the subject, in words, what it waits for."""
 
     def usage(self) -> tuple[float, int]:
         """CPU seconds used by the subject's living processes, and how many there are."""
@@ -100,6 +125,7 @@ class WardenLauncher:
         theirs.close()
         self.channel = Channel(ours, "warden")
         self.is_isolated = bool(words)
+        self._port: int | None = None
         self.private = Path(self.channel.call("hello", within_s=_START_DEADLINE_S)["private"])
 
     def start_site(self, arguments: Sequence[str], errors: Path) -> str:
@@ -107,7 +133,9 @@ class WardenLauncher:
         port = str(isolation.SITE_PORT if self.is_isolated else 0)
         argv = [sys.executable, "-P", "-m", "killtest_testsite", *arguments, "--port", port]
         reply = self.channel.call("site", argv=argv, stderr=str(errors), within_s=_START_DEADLINE_S)
-        return str(reply["ready"]["url"])
+        url = str(reply["ready"]["url"])
+        self._port = urlsplit(url).port
+        return url
 
     def start(self, order: Order) -> float:
         """Start an incarnation; UsageError when its program can't be executed."""
@@ -117,10 +145,26 @@ class WardenLauncher:
             raise UsageError(f"can't execute {order.argv[0]!r} ({error}); command: {' '.join(order.argv)}") from None
         return float(reply["t_s"])
 
-    def strike(self, signal: str, scope: Scope, wait_s: float) -> Strike:
+    def strike(self, signal: str, scope: Scope, wait_s: float, peer: int | None = None) -> Strike:
         """Signal the current incarnation."""
-        reply = self.channel.call("strike", signal=signal, scope=scope, wait_s=wait_s, within_s=wait_s + 10)
-        return msgspec.convert(reply, Strike)
+        facts = {"signal": signal, "scope": scope, "wait_s": wait_s, "peer": peer, "port": self._port}
+        return msgspec.convert(self.channel.call("strike", **facts, within_s=wait_s + 10), Strike)
+
+    def arm_mark(self, incarnation: int, name: str, n: int) -> None:
+        """Wait for a mark."""
+        self.channel.call("arm_mark", incarnation=incarnation, name=name, n=n)
+
+    def disarm_mark(self) -> None:
+        """Wait for none."""
+        self.channel.call("disarm_mark")
+
+    def release_mark(self) -> None:
+        """Let whoever waits at a mark go on."""
+        self.channel.call("release_mark")
+
+    def waits(self) -> tuple[str, ...]:
+        """What the living processes wait for."""
+        return tuple(self.channel.call("waits")["waits"])
 
     def usage(self) -> tuple[float, int]:
         """CPU seconds and number of the subject's living processes."""

@@ -24,9 +24,13 @@ from typing import Any
 
 import msgspec
 
+from killtest.process import mark_post, outputs, socket_owner
 from killtest.process import process_tree as tree
+from killtest.process.blows import Blows
 from killtest.process.isolation import drop_capabilities, raise_loopback
+from killtest.process.kin import Kin
 from killtest.process.process_tree import Identity
+from killtest.process.waits import waits_for
 
 Message = dict[str, Any]
 _PR_SET_CHILD_SUBREAPER = 36
@@ -45,14 +49,22 @@ class Warden:
         self._private = _short_folder()
         self._site: subprocess.Popen[bytes] | None = None
         self._mains: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
-        self._current: Identity | None = None
+        self._kin = Kin()
+        self._blows = Blows(self._kin)
+        self._marks = mark_post.MarkPost(mark_post.path_in(self._private), self._mark_due, self._incarnation_of)
+        self._last_owner: Identity | None = None
+        self._outputs = outputs.Outputs(self._output_cut)
         self._is_running = True
         self.commands: dict[str, Callable[[Message], Message]] = {
             "hello": self._hello,
             "site": self._start_site,
             "start": self._start,
             "strike": self._strike,
+            "arm_mark": self._arm_mark,
+            "disarm_mark": self._disarm_mark,
+            "release_mark": self._release_mark,
             "usage": self._usage,
+            "waits": self._waits,
             "census": self._census,
             "hold_still": self._hold_still,
             "go_on": self._go_on,
@@ -66,16 +78,14 @@ class Warden:
         signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda *_: None)
         selector = selectors.DefaultSelector()
-        selector.register(self._harness, selectors.EVENT_READ)
-        selector.register(waker, selectors.EVENT_READ)
+        selector.register(self._harness, selectors.EVENT_READ, self._listen)
+        selector.register(waker, selectors.EVENT_READ, lambda: self._wake(waker))
+        selector.register(self._marks, selectors.EVENT_READ, self._marks.look)
         try:
             while self._is_running:
-                for key, _ in selector.select():
-                    if key.fd == waker:
-                        os.read(waker, 4096)
-                        self._reap()
-                    else:
-                        self._listen()
+                for key, _ in selector.select(outputs.LOOK_EVERY_S):
+                    key.data()
+                self._outputs.look()
         finally:
             self._end_everything()
 
@@ -114,10 +124,13 @@ class Warden:
             self._site = subprocess.Popen(
                 argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
             )
+        self._kin.site = self._site.pid
         return {"ready": _first_line(self._site, request["stderr"])}
 
     def _start(self, request: Message) -> Message:
         """Start an incarnation in a session of its own, output to files, signals at their defaults."""
+        left = self._left()
+        self._outputs.watch(request["stdout"], request["stderr"])
         with open(request["stdout"], "ab") as out, open(request["stderr"], "ab") as errors:
             started_s = time.monotonic()
             process = subprocess.Popen(
@@ -130,42 +143,38 @@ class Warden:
                 start_new_session=True,
             )
         self._mains[process.pid] = (request["incarnation"], process)
-        self._current = tree.identify(process.pid)
+        self._kin.begin(process.pid, request["incarnation"], left)
         return {"pid": process.pid, "t_s": started_s}
 
     def _strike(self, request: Message) -> Message:
         number = signal.Signals[f"SIG{request['signal']}"]
-        main = self._current
-        if main is None or tree.is_dead(main):
-            return {"targets": [], "t_s": time.monotonic()}
-        faces = tree.disposition(main.pid, number)
-        if number == signal.SIGKILL:
-            targets = tree.stop_until_still(lambda: self._scope(request["scope"], main))
-        else:
-            targets = self._scope(request["scope"], main)
-        if tree.is_dead(main):
+        main, owner = self._kin.main, self._owner(request)
+        faces = tree.disposition(owner.pid if owner else main.pid if main else 0, number)
+        targets = self._blows.targets(number, request["scope"], owner)
+        if number != signal.SIGCONT and (main is None or tree.is_dead(main)):
             # It ended by itself while it was being stopped: the signal would hit a zombie and kill nobody.
-            for one in targets:
-                tree.send(one, signal.SIGCONT)
+            self._blows.spare(targets)
+            targets = []
+        if not targets:
             return {"targets": [], "t_s": time.monotonic()}
         struck_s = time.monotonic()
-        # The youngest first: the death of a parent would orphan a stopped process group, and the kernel wakes
-        # such a group with SIGHUP and SIGCONT (setpgid(2)).
-        hit = [one for one in reversed(targets) if not tree.is_dead(one) and tree.send(one, number)]
+        hit = self._blows.send(targets, number)
         settled = self._settled(hit, number, request["wait_s"])
-        facts: Message = {"caught": faces.caught, "ignored": faces.ignored, "settled": settled}
+        facts: Message = {"caught": faces.caught, "ignored": faces.ignored, "settled": settled, "main": main in hit}
         return {"targets": [one.pid for one in hit], "t_s": struck_s, "settled_s": time.monotonic(), **facts}
 
-    def _scope(self, scope: str, main: Identity) -> list[Identity]:
-        """The living processes that a signal of this scope goes to, the main process among them."""
-        if scope == "pid":
-            return [main]
-        if scope == "tree":
-            return sorted([main, *tree.descendants(main.pid)], key=lambda one: one.started)
-        return [one for one in self._subject() if _group_of(one.pid) == main.pid and not tree.is_zombie(one)]
+    def _owner(self, request: Message) -> Identity | None:
+        """Whose request is held (`peer` and `port` of its connection); without one, the last owner there was."""
+        if request["scope"] != "owner":
+            return None
+        if request["peer"] is not None:
+            self._last_owner = socket_owner.owner(request["peer"], request["port"], self._kin.living())
+        return self._last_owner
 
     def _settled(self, targets: list[Identity], number: int, wait_s: float) -> bool:
         """True once SIGKILL has killed all targets, or another signal has been delivered to each (or it is dead)."""
+        if number == signal.SIGSTOP:
+            return True  # they were stopped to find them all
         if number == signal.SIGKILL:
             return not tree.wait_dead(targets, wait_s)
         ends_s = time.monotonic() + wait_s
@@ -175,9 +184,37 @@ class Warden:
             time.sleep(_POLL_PENDING_S)  # the kernel offers nothing to wait on for "no longer pending"
         return True
 
+    def _output_cut(self, path: str, dropped_bytes: int) -> None:
+        self._say({"event": "output_cut", "path": path, "dropped_bytes": dropped_bytes, "t_s": time.monotonic()})
+
+    def _mark_due(self, name: str, n: int, pid: int) -> None:
+        self._last_owner = tree.identify(pid)
+        facts = {"name": name, "n": n, "pid": pid, "incarnation": self._kin.incarnation}
+        self._say({"event": "mark", **facts, "t_s": time.monotonic()})
+
+    def _incarnation_of(self, pid: int) -> int | None:
+        one = tree.identify(pid)
+        return None if one is None else self._kin.incarnation_of(one)
+
+    def _arm_mark(self, request: Message) -> Message:
+        self._marks.arm(request["incarnation"], request["name"], request["n"])
+        return {}
+
+    def _disarm_mark(self, _: Message) -> Message:
+        self._marks.disarm()
+        return {}
+
+    def _release_mark(self, _: Message) -> Message:
+        self._marks.release()
+        return {}
+
     def _usage(self, _: Message) -> Message:
-        living = self._subject()
+        living = self._kin.living()
         return {"cpu_s": tree.cpu_s(living), "alive": len(living)}
+
+    def _waits(self, _: Message) -> Message:
+        living = [one for one in self._kin.living() if not tree.is_zombie(one)]
+        return {"waits": [f"{one.pid} {tree.command_of(one)[:80]}: {waits_for(one)}" for one in living]}
 
     def _census(self, request: Message) -> Message:
         """The subject's processes besides a running main one: living ones and zombies, counted apart."""
@@ -185,35 +222,39 @@ class Warden:
         left = self._left()
         zombies = [one for one in left if tree.is_zombie(one)]
         orphans = [one for one in left if one not in zombies]
-        return {"orphans": [_face(one) for one in orphans], "zombies": [_face(one) for one in zombies]}
+        return {"orphans": [self._face(one) for one in orphans], "zombies": [self._face(one) for one in zombies]}
+
+    def _face(self, one: Identity) -> Message:
+        facts = {"started": one.started, "incarnation": self._kin.incarnation_of(one)}
+        return {"pid": one.pid, "command": tree.command_of(one), "ports": socket_owner.listening(one), **facts}
 
     def _left(self) -> list[Identity]:
         self._reap()
-        found = [one for one in self._subject() if one.pid not in self._mains]
+        found = [one for one in self._kin.living() if one.pid not in self._mains]
         # Our own dead children are reaped by us, as an init would: they are nobody's zombies.
         return [one for one in found if not (tree.is_zombie(one) and tree.parent_of(one) == os.getpid())]
 
     def _hold_still(self, _: Message) -> Message:
-        return {"stopped": len(tree.stop_until_still(self._subject))}
+        return {"stopped": self._blows.hold_still()}
 
     def _go_on(self, _: Message) -> Message:
-        return {"continued": sum(tree.send(one, signal.SIGCONT) for one in self._subject())}
+        return {"continued": self._blows.go_on()}
 
     def _end_subject(self, _: Message) -> Message:
-        targets = tree.stop_until_still(self._subject)
+        targets = tree.stop_until_still(self._kin.living)
         for one in targets:
             tree.send(one, signal.SIGKILL)
         survivors = tree.wait_dead(targets, _DEATH_DEADLINE_S)
         self._reap()
-        return {"ended": len(targets), "survivors": [_face(one) for one in survivors]}
-
-    def _subject(self) -> list[Identity]:
-        site = [self._site.pid] if self._site else []
-        return tree.descendants(os.getpid(), without=site)
+        return {"ended": len(targets), "survivors": [self._face(one) for one in survivors]}
 
     def _bye(self, _: Message) -> Message:
         self._is_running = False
         return {}
+
+    def _wake(self, waker: int) -> None:
+        os.read(waker, 4096)
+        self._reap()
 
     def _reap(self) -> None:
         """Wait for every dead child: a main process's end is news, an orphan's end is what init would see."""
@@ -252,13 +293,6 @@ def _short_folder() -> Path:
     return Path(tempfile.mkdtemp(prefix="killtest-", dir="/tmp" if os.access("/tmp", os.W_OK) else None))
 
 
-def _group_of(pid: int) -> int:
-    try:
-        return os.getpgid(pid)
-    except ProcessLookupError:
-        return -1
-
-
 def _first_line(site: subprocess.Popen[bytes], errors: str) -> Any:
     """The site's ready line; OSError when it ends or is silent instead."""
     assert site.stdout is not None
@@ -267,10 +301,6 @@ def _first_line(site: subprocess.Popen[bytes], errors: str) -> Any:
     if not line:
         raise OSError(f"the site did not start; what it said is in {errors}")
     return msgspec.json.decode(line)
-
-
-def _face(one: Identity) -> Message:
-    return {"pid": one.pid, "command": tree.command_of(one)}
 
 
 def _prepare() -> None:
