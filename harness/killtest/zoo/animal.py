@@ -59,16 +59,20 @@ def names() -> list[str]:
 
 
 def find_all(words: Sequence[str]) -> list[Animal]:
-    """The animals that the words name, all without any word; UsageError for the first that is none."""
-    return [find(word) for word in dict.fromkeys(words or names())]
+    """The animals that the words name, all without any word; UsageError for one that is none or is there twice."""
+    found = [find(word) for word in words or names()]
+    kinds = [one.kind for one in found]
+    for kind in kinds:
+        if kinds.count(kind) > 1:
+            raise UsageError(f"two animals are called {kind!r}; visit them one after another")
+    return found
 
 
 def find(word: str) -> Animal:
     """The animal of that kind, or in the folder of that path."""
     kind = word.removeprefix("zoo/")
-    shipped = zoo_folder() / kind
-    if (shipped / EXPECTED).is_file():
-        return load(shipped, f"zoo/{kind}")
+    if kind in names():
+        return load(zoo_folder() / kind, f"zoo/{kind}")
     if (Path(word) / EXPECTED).is_file():
         return load(Path(word).resolve(), word)
     raise UsageError(f"no animal {word!r}; there are: {', '.join(names())}, or give the path of a folder like theirs")

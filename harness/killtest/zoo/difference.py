@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from killtest.campaigns.trial_line import Line
-from killtest.zoo.expectation import KEY_LISTS, Expectation, completed, folded, observed
+from killtest.zoo.expectation import KEY_LISTS, Expectation, completed, folded, in_order, observed
 
 _FLAGS = {"false_done": "said it was done", "not_idempotent": "running it again changed its rows"}
 _COUNTS = ("orphans", "zombies", "ports", "self_deaths")
@@ -42,7 +42,8 @@ def _told(name: str, value: Any) -> str:
 
 def _words(value: Any) -> str:
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} +{extra}" for key, extra in sorted(value.items())) or "none"
+        by_extra = {extra: in_order(key for key in value if value[key] == extra) for extra in sorted(value.values())}
+        return ", ".join(f"{folded(keys)} +{extra}" for extra, keys in by_extra.items()) or "none"
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, bool):

@@ -61,7 +61,7 @@ def completed(said: Expectation, faults: int) -> dict[str, Any]:
     """The expectation by field, ranges unfolded and defaults filled in for a schedule of so many faults."""
     found = msgspec.structs.asdict(said)
     for name in KEY_LISTS:
-        found[name] = sorted(key for each in found[name] for key in unfolded(each))
+        found[name] = in_order(key for each in found[name] for key in unfolded(each))
     found["duplicated"] = {key: extra for each, extra in said.duplicated.items() for key in unfolded(each)}
     found["cause"] = said.cause or ("faults" if said.outcome == "FAIL" else None)
     found["statuses"] = list(said.statuses) if said.statuses is not None else ["struck"] * faults
@@ -77,7 +77,7 @@ def observed(trial: Line, control: Line) -> dict[str, Any]:
         return found
     for name in KEY_LISTS:
         found[name] = _keys(trial["data"], name)
-    found["duplicated"] = trial["data"]["duplicated"]["keys"]
+    found["duplicated"] = dict(trial["data"]["duplicated"]["keys"])
     found["false_done"] = trial["data"]["false_done"]
     found["not_idempotent"] = bool(control["data"] and control["data"]["not_idempotent"])
     found |= {name: trial["processes"][name] for name in ("orphans", "zombies")}
@@ -94,7 +94,7 @@ def _keys(data: Line, name: str) -> list[str]:
     """The keys of a finding; where the ledger was cut, a last word says how many are not shown."""
     kept: Line = data.get(name, {"count": 0, "keys": {}})
     cut = kept["count"] - len(kept["keys"])
-    return sorted(kept["keys"]) + ([f"and {cut} more"] if cut else [])
+    return in_order(kept["keys"]) + ([f"and {cut} more"] if cut else [])
 
 
 def _count(found: Any) -> int:
@@ -112,10 +112,15 @@ def unfolded(key: str) -> list[str]:
     return [f"{ends['stem']}{number:0{len(ends['first'])}}" for number in numbers]
 
 
+def in_order(keys: Iterable[str]) -> list[str]:
+    """The keys sorted as people would: line 9 before line 10."""
+    return sorted(keys, key=lambda key: re.sub(r"\d+", lambda number: number[0].zfill(12), key))
+
+
 def folded(keys: Iterable[str]) -> str:
-    """Keys for people: neighbours as a range."""
+    """Keys in order, for people: neighbours as a range."""
     runs: list[list[str]] = []
-    for key in sorted(keys):
+    for key in keys:
         if runs and _is_next(runs[-1][-1], key):
             runs[-1].append(key)
         else:
