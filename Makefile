@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate reference test lint types check docs bench harness-kills lock clean
+.PHONY: help killtest mixed gate zoo reference test lint types check docs bench harness-kills lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,6 +23,9 @@ mixed: $(VENV)/.run ## a campaign of clean stops followed by kills
 gate: $(VENV)/.run ## the gate on our own crawlers: the sound one must pass, the known bad one must fail
 	$(BIN)/killtest gate idempotent:short_lease
 	$(BIN)/killtest gate naive
+
+zoo: $(VENV)/.run ## the bug zoo: every planted bug found exactly, nothing in its sound twin (a minute or two)
+	$(BIN)/killtest zoo --jobs 2
 
 reference: $(VENV)/.run ## run the committed campaigns anew into results/reference/ (about ten minutes)
 	rm -rf results/reference
@@ -42,8 +45,9 @@ types: $(VENV)/.dev ## mypy --strict
 
 check: lint types test ## all of it
 
-docs: $(VENV)/.dev ## write docs/cli.md from the commands' help
+docs: $(VENV)/.dev ## write docs/cli.md from the commands' help and docs/zoo.md from the zoo's folders
 	$(BIN)/python -m killtest.cli.reference > docs/cli.md
+	$(BIN)/python -m killtest.zoo.zoo_page > docs/zoo.md
 
 bench: $(VENV)/.dev ## speed, as ratios measured side by side
 	$(BIN)/python bench/site_throughput.py

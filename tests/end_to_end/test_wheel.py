@@ -30,18 +30,28 @@ def test_wheel_holds_the_packages_and_the_data_and_nothing_else(unpacked: Path) 
     assert not list(unpacked.rglob("__pycache__"))
 
 
-def test_wheel_runs_a_reference_crawler_without_the_checkout(unpacked: Path, tmp_path: Path) -> None:
+def run(unpacked: Path, cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The command line of the unpacked wheel, and of no other."""
     script = (
         "import killtest, killtest_testsite, sys\n"
         f"assert killtest.__file__.startswith({str(unpacked)!r}), killtest.__file__\n"
         "from killtest.cli import main\nmain()\n"
     )
-    words = ["run", "naive", "--site", "products=6", "--site", "list_pages=2", "--fault", "request:3 KILL"]
-    env = os.environ | {"PYTHONPATH": str(unpacked)}
     command = [sys.executable, "-c", script, *words]
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+    env = os.environ | {"PYTHONPATH": str(unpacked)}
+    return subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+
+
+def test_wheel_runs_a_reference_crawler_without_the_checkout(unpacked: Path, tmp_path: Path) -> None:
+    words = ["run", "naive", "--site", "products=6", "--site", "list_pages=2", "--fault", "request:3 KILL"]
+    done = run(unpacked, tmp_path, *words)
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("FAIL  naive  6 of 6 products in 7 rows"), done.stdout
+
+
+def test_wheel_holds_the_zoo_with_what_its_animals_share(unpacked: Path, tmp_path: Path) -> None:
+    done = run(unpacked, tmp_path, "zoo", "exit-hook-interrupted")
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_checkout_comes_before_the_copy_that_an_editable_install_made() -> None:

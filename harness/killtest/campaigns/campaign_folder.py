@@ -90,6 +90,23 @@ def move_aside(folder: Path) -> None:
         os.close(held)
 
 
+def numbered(results: Path, stem: str) -> Path:
+    """A new folder STEM-NNN below `results`, numbered behind the last that is there; UsageError when it can't be."""
+    taken = [path.name.rpartition("-")[2] for path in results.glob(f"{stem}-[0-9]*")]
+    number = 1 + max((int(text) for text in taken if text.isdigit()), default=0)
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+        while True:
+            folder = results / f"{stem}-{number:03d}"
+            try:
+                folder.mkdir()  # claims the number, in case another run looks for one right now
+                return folder
+            except FileExistsError:
+                number += 1
+    except OSError as error:
+        raise UsageError(f"{results}: {error.strerror or error}; give another folder for results") from None
+
+
 def write_whole(path: Path, data: bytes) -> None:
     """Write a file that is either the old one or the whole new one, whenever a kill comes."""
     temporary = path.with_name(f".{path.name}.new")

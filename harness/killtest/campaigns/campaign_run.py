@@ -41,19 +41,24 @@ class Watcher(Protocol):
 
 
 def run(
-    spec: Spec, subjects: Mapping[str, Subject], folder: CampaignFolder, watcher: Watcher, jobs: int = 1
+    spec: Spec,
+    subjects: Mapping[str, Subject],
+    folder: CampaignFolder,
+    watcher: Watcher,
+    jobs: int = 1,
+    halt: Halt | None = None,
 ) -> list[Line]:
     """Run what is not in the ledger yet, the controls first, then `jobs` trials side by side; all its lines.
 
-    Whatever ends it early (Ctrl-C, a subject that can't be started) ends every running trial; those are not in the
-    ledger and run again from the start next time.
+    Whatever ends it early (Ctrl-C, a subject that can't be started, `halt` called from another thread) ends every
+    running trial; those are not in the ledger and run again from the start next time.
     """
     trials = plan(spec, dict(subjects))
     kept = {line["id"] for line in folder.ledger.lines if _is_kept(spec, line)}
     folder.sweep(kept)
     finished = folder.ledger.finished()
     watcher.campaign_began(trials, finished)
-    runner = _Runner(spec, folder, watcher)
+    runner = _Runner(spec, folder, watcher, halt or Halt())
     left = [planned for planned in trials if planned.id not in finished]
     alone = [planned for planned in left if planned.is_control or jobs == 1]
     for planned in alone:
@@ -66,11 +71,11 @@ def run(
 class _Runner:
     """Runs trials; ledger and watcher hear of them one at a time, from whatever thread."""
 
-    def __init__(self, spec: Spec, folder: CampaignFolder, watcher: Watcher) -> None:
+    def __init__(self, spec: Spec, folder: CampaignFolder, watcher: Watcher, halt: Halt) -> None:
         self._spec = spec
         self._folder = folder
         self._watcher = watcher
-        self._halt = Halt()
+        self._halt = halt
         self._lock = threading.Lock()
 
     def run_side_by_side(self, trials: list[Planned], jobs: int) -> None:

@@ -7,10 +7,9 @@ import msgspec
 import tomli_w
 
 from killtest.campaigns import campaign_run
-from killtest.campaigns.campaign_folder import CampaignFolder
+from killtest.campaigns.campaign_folder import CampaignFolder, numbered
 from killtest.campaigns.campaign_run import Watcher, control_of
 from killtest.campaigns.trial_line import Line
-from killtest.errors import UsageError
 from killtest.plan import campaign, subject
 from killtest.plan.campaign import Spec
 from killtest.plan.fault import parse
@@ -48,7 +47,7 @@ def run(order: Order, results: Path, watcher: Watcher) -> tuple[Line, Path]:
     """
     subject.check_runnable(order.subject)
     campaign.site_of(order.subject.site, order.site, order.subject.name)
-    folder = CampaignFolder(claim(results, f"run-{order.subject.name}"))
+    folder = CampaignFolder(numbered(results, f"run-{order.subject.name}"))
     try:
         if order.has_manifest:
             described = _write_manifest(order.subject, folder.path / subject.MANIFEST)
@@ -104,23 +103,6 @@ def _spec(order: Order, name: str, rule: Rule | None) -> Spec:
         keep="always",
         site=order.site,
     )
-
-
-def claim(results: Path, name: str) -> Path:
-    """A new folder NAME-001, or with the next free number, below `results`; UsageError when none can be made."""
-    taken = [path.name.rpartition("-")[2] for path in results.glob(f"{name}-[0-9]*")]
-    number = 1 + max((int(text) for text in taken if text.isdigit()), default=0)
-    try:
-        results.mkdir(parents=True, exist_ok=True)
-        while True:
-            folder = results / f"{name}-{number:03d}"
-            try:
-                folder.mkdir()  # claims the number, in case another run looks for one right now
-                return folder
-            except FileExistsError:
-                number += 1
-    except OSError as error:
-        raise UsageError(f"{results}: {error.strerror or error}; give another folder for results") from None
 
 
 def _write_manifest(who: Subject, path: Path) -> Subject:

@@ -11,10 +11,9 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from killtest.campaigns.campaign_folder import CampaignFolder
+from killtest.campaigns.campaign_folder import CampaignFolder, numbered
 from killtest.campaigns.campaign_run import Watcher
 from killtest.campaigns.progress import progress_for
-from killtest.campaigns.single_run import claim
 from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
@@ -64,7 +63,7 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
         clock_s=options["clock"],
         confirm=options["confirm"],
     )
-    folder = CampaignFolder(claim(options["results"], f"explore-{who.name}"))
+    folder = CampaignFolder(numbered(options["results"], f"explore-{who.name}"))
     try:
         result = explore_run.run(order, folder, _Told(Console(stderr=True, quiet=options["as_json"])))
         if options["as_json"]:

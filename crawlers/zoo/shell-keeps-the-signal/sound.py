@@ -1,0 +1,59 @@
+"""SIGTERM is passed on to the crawler itself, which no shell stands in front of."""
+
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from shop import get, is_product, links, row
+
+CLAIM = """
+UPDATE queue SET owner = ? WHERE id =
+(SELECT id FROM queue WHERE owner IS NULL AND NOT done ORDER BY id LIMIT 1) RETURNING id, path
+"""
+db = sqlite3.connect("crawl.db", isolation_level=None)
+
+
+def work(stop: Path) -> None:
+    while not stop.exists():
+        claimed = db.execute(CLAIM, (os.getpid(),)).fetchall()
+        if not claimed:
+            time.sleep(0.02)
+            continue
+        page = get(claimed[0][1])
+        db.execute("BEGIN IMMEDIATE")
+        for link in links(page):
+            db.execute("INSERT OR IGNORE INTO queue (path) VALUES (?)", (link,))
+        if is_product(claimed[0][1]):
+            db.execute("INSERT OR REPLACE INTO products VALUES (:sku, :title, :price)", row(page))
+        db.execute("UPDATE queue SET done = 1 WHERE id = ?", claimed[0][:1])
+        db.execute("COMMIT")
+
+
+if "work" in sys.argv:
+    work(Path(sys.argv[-1]))
+    sys.exit()
+db.execute("CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, path UNIQUE, owner, done DEFAULT 0)")
+db.execute("CREATE TABLE IF NOT EXISTS products (sku TEXT PRIMARY KEY, title TEXT, price TEXT)")
+db.execute("INSERT OR IGNORE INTO queue (path) VALUES ('/list/0')")
+db.execute("UPDATE queue SET owner = NULL")
+stop = Path(f"stop-{os.getpid()}")
+words = [sys.executable, __file__, "work", str(stop)]
+child = subprocess.Popen(words)
+
+
+def pass_on(number: int, _: object) -> None:
+    child.send_signal(number)
+    child.wait()
+    sys.exit(128 + number)
+
+
+signal.signal(signal.SIGTERM, pass_on)
+while db.execute("SELECT 1 FROM queue WHERE NOT done").fetchone():
+    time.sleep(0.05)
+stop.touch()
+child.wait()
