@@ -82,15 +82,25 @@ class Disk:
 
     def _rename(self, step: Step) -> None:
         old, new = step.path, step.path2
-        if not old or new is None or old not in self.tree or step.flags & _RENAME_EXCHANGE:
+        if old and new is not None and old not in self.tree:
+            return
+        if not old or new is None or step.flags & _RENAME_EXCHANGE:
             self.doubts.append(f"step {step.k}: rename from {old or 'outside'} to {new or 'outside'}")
             return
-        if step.flags & _RENAME_NOREPLACE and new in self.tree:
+        if (step.flags & _RENAME_NOREPLACE and new in self.tree) or not self._can_rename(old, new):
             return
         moved = {path: leaf for path, leaf in self.tree.items() if path == old or path.startswith(f"{old}/")}
         for path in moved:
             del self.tree[path]
         self.tree |= {new + path[len(old) :]: leaf for path, leaf in moved.items()}
+
+    def _can_rename(self, old: str, new: str) -> bool:
+        """Whether rename(2) would do it."""
+        there, is_folder = self.tree.get(new), self.tree[old] == FOLDER
+        if new.startswith(f"{old}/") or not self._has_parent(new):
+            return False
+        is_full = any(path.startswith(f"{new}/") for path in self.tree)
+        return there is None or ((there == FOLDER) == is_folder and not is_full)
 
     def _unlink(self, step: Step) -> None:
         if step.flags & _AT_REMOVEDIR:
