@@ -145,6 +145,8 @@ class RealStage:
             "KILLTEST_INCARNATION": str(incarnation - self.first),
             "KILLTEST_MARK": str(mark_post.path_in(self.launcher.private)),
         }
+        if self.is_traced or self.is_recorded:
+            env["PYTHONHASHSEED"] = "0"  # so that steps come in the same order in the next crawl
         if self.clock_s:
             env |= clock.ahead(self.clock_s * (incarnation - self.first))
         values = self._values(incarnation)
