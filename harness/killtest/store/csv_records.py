@@ -43,22 +43,28 @@ def header(lines: list[str], key: str, delimiter: str) -> Header | None:
     A header that was cut has another one glued behind it: that is taken which has the key and fits the next row.
     """
     csv.field_size_limit(_FIELD_LIMIT)
-    first = next((number for number, line in enumerate(lines) if line.strip(_END)), None)
-    if first is None:
+    first = _filled(lines, 0)
+    if first == len(lines):
         return None
     names, used = _first_record(lines[first:], delimiter)
     end = first + used
     text = "".join(lines[first:end]).rstrip(_END)
-    _, width = next(((line, len(_first_record([line], delimiter)[0])) for line in lines[end:] if line.strip()), ("", 0))
+    behind = _filled(lines, end)
+    width = len(_first_record(lines[behind:], delimiter)[0]) if behind < len(lines) else 0
     if key in names and width in (0, len(names)):
         return Header(names, text, end)
     for cut in range(1, len(text)):
         rest = text[cut:].removeprefix(_BOM)
         if rest.startswith(text[:cut]):
-            behind = _first_record([rest], delimiter)[0]
-            if key in behind and width in (0, len(behind)):
-                return Header(behind, rest, end, is_glued=True)
+            names_again = _first_record([rest], delimiter)[0]
+            if key in names_again and width in (0, len(names_again)):
+                return Header(names_again, rest, end, is_glued=True)
     return Header(names, text, end)
+
+
+def _filled(lines: list[str], at: int) -> int:
+    """The number of the first line from `at` on that is not empty."""
+    return next((number for number in range(at, len(lines)) if lines[number].strip(_END)), len(lines))
 
 
 def _first_record(lines: list[str], delimiter: str) -> tuple[list[str], int]:
@@ -82,11 +88,12 @@ def records(lines: list[str], at: int, delimiter: str, head: Header) -> Iterator
             for fields in reader:
                 end = at + reader.line_num
                 if end - start > 1 and (len(fields) != len(head.names) or any(map(head.ends, lines[start:end]))):
-                    raise csv.Error("a quote is never closed")
+                    raise csv.Error
                 yield Record(start, end, fields)
                 start = end
             return
         except csv.Error as error:
-            why = "a quote is never closed" if "unexpected end" in str(error) else str(error)
+            is_open = at + reader.line_num > start + 1 or "unexpected end" in str(error)
+            why = "a quote is never closed" if is_open else str(error)
             yield Record(start, start + 1, None, why)
             at = start + 1

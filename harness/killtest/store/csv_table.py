@@ -67,7 +67,7 @@ class _Table:
             self._take_header(line, number, head)
         elif fields is None:
             self._tear(number, f"{record.flaw}: {_excerpt(line)}")
-        elif len(fields) == len(head.names):
+        elif len(fields) == len(head.names) and (has_end or _is_unicode(fields[-1])):
             self._torn = None
             self._add(dict(zip(head.names, fields, strict=True)), number)
         elif not has_end:

@@ -12,10 +12,11 @@ from killtest.store.rows import Row, Rows, row_of
 from killtest.store.text import BOM, Text, excerpt, read_all
 
 # What may stand before, between and behind the objects; an array may be the one list of an object: {"items": […]}.
-_OPENING = re.compile(rb"(\{[^{}\[\]]*)?\[")
+_OPENING = re.compile(rb"(\{[^{}\[\]]*:\s*)?\[")
 _CLOSING = re.compile(rb"\]([^{}\[\]]*\})?")
 _TRAILING_COMMA = re.compile(rb",\s*\]([^{}\[\]]*\})?")
-_ANOTHER = re.compile(rb"[\s,{\[\]}]*(\{[^{}\[\]]*)?\[")
+_CLOSED = re.compile(rb"[\s,\[\]]*\]([^{}\[\]]*\})?")
+_ANOTHER = re.compile(rb"[\s,{\[\]}]*(\{[^{}\[\]]*:\s*)?\[")
 
 
 def read(folder: Path, pattern: str, key: str) -> Rows | None:
@@ -72,8 +73,7 @@ def _salvaged(text: Text, data: bytes, key: str, error: Exception) -> Rows:
         flaws = [(0, str(error))]
     damage = [*text.damage, *(f"{text.label}byte {at}: {flaw}" for at, flaw in sorted(flaws))]
     end = found[-1].end if found else 0
-    is_closed = bool(_CLOSING.search(data[end:]))
-    return Rows(tuple(rows), tuple(damage), text.is_torn or not is_closed)
+    return Rows(tuple(rows), tuple(damage), text.is_torn or not _CLOSED.fullmatch(data[end:].strip()))
 
 
 def _between(text: Text, data: bytes, found: list[objects.Found]) -> Iterator[tuple[int, str]]:

@@ -22,9 +22,10 @@ def read(folder: Path, pattern: str, key: str) -> Rows | None:
 def _read(text: Text, key: str) -> Rows:
     rows: list[Row] = []
     damage = list(text.damage)
-    is_torn, first = False, 1
+    first = 1
     decode = msgspec.json.Decoder().decode
     for run, is_cut in text.runs():
+        is_torn = False
         lines = run.removeprefix(BOM).split(b"\n")
         for number, line in enumerate(lines, first):
             if not line or line.isspace():
@@ -50,13 +51,21 @@ def _salvage(line: bytes, key: str, place: str, error: Exception, rows: list[Row
     """Append the whole objects of a broken line to `rows`; returns the damage, one for each piece that is lost."""
     found = list(objects.search(line, key))
     if not found:
-        return [f"{place}: {error}"]
+        return [f"{place}: {error if _is_utf8(line) else f'cut in a character, no UTF-8: {excerpt(line)}'}"]
     rows += [row_of(one.columns | {"key": one.columns[key]}, place) for one in found]
     flaws = sorted([*_halves(line, found), *((one.start, one.flaw) for one in found if one.flaw)])
     if not flaws:
         flaws = [(0, f"{len(found)} records in one line")]
     # A place names one damage: the first of a line is told by the line alone.
     return [f"{place}, byte {at}: {flaw}" if n else f"{place}: {flaw}" for n, (at, flaw) in enumerate(flaws)]
+
+
+def _is_utf8(line: bytes) -> bool:
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _halves(line: bytes, found: list[objects.Found]) -> Iterator[tuple[int, str]]:

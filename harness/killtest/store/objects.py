@@ -21,10 +21,10 @@ class Found(NamedTuple):
 
 
 def search(data: bytes, key: str) -> Iterator[Found]:
-    """The outermost objects of `data` that are whole and have the column `key`, in their order.
+    """The objects of `data` that are whole and have the column `key`, in their order, none in another.
 
     Where half an object is followed by a whole one, any `{` may be the start of that: it is one when all up to its
-    end is JSON. Without the key it is taken for a part of the half object and passed over.
+    end is JSON. Without the key it is a part of the half object, or holds the objects that are looked for.
     """
     # In Latin-1 a character is a byte: a cut character stops nothing, and an index is an offset.
     text = data.decode("latin-1")
@@ -38,9 +38,10 @@ def search(data: bytes, key: str) -> Iterator[Found]:
             at = text.find("{", at + 1)
             continue
         columns, flaw = _columns(data[at:end])
-        if isinstance(columns.get(key), (str, int)):
+        is_row = isinstance(columns.get(key), (str, int))
+        if is_row:
             yield Found(at, end, columns, flaw)
-        at = text.find("{", end)
+        at = text.find("{", end if is_row else at + 1)
 
 
 def _columns(piece: bytes) -> tuple[dict[str, Any], str | None]:

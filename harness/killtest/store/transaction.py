@@ -54,12 +54,13 @@ def _has_open_frames(wal: Path) -> bool:
         head = _header(handle)
         if head is None:
             return False
+        size = wal.stat().st_size
         place, checksum = _WAL_HEADER.size, head.checksum
         step = _FRAME_HEADER.size + head.page_size
         at = place
         while (frame := _frame(handle, at, head)) is not None:
             at += step
-            if frame.is_commit:
+            if frame.is_commit and at <= size:
                 place, checksum = at, frame.checksum
         return _goes_on(handle, place, head, checksum)
 
@@ -69,9 +70,10 @@ def _header(handle: BinaryIO) -> _Wal | None:
     if len(data) < _WAL_HEADER.size:
         return None
     magic, _, page_size, _, salt_1, salt_2, sum_1, sum_2 = _WAL_HEADER.unpack(data)
-    if magic & ~1 != _WAL_MAGIC:
+    order = ">" if magic & 1 else "<"
+    if magic & ~1 != _WAL_MAGIC or _summed(data[:24], order, (0, 0)) != (sum_1, sum_2):
         return None
-    return _Wal(">" if magic & 1 else "<", page_size, (salt_1, salt_2), (sum_1, sum_2))
+    return _Wal(order, page_size, (salt_1, salt_2), (sum_1, sum_2))
 
 
 def _frame(handle: BinaryIO, at: int, head: _Wal) -> _Frame | None:
