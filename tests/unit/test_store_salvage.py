@@ -148,8 +148,7 @@ def test_record_over_two_whole_members_is_one_and_padding_is_none(tmp_path: Path
         ('{"sku": "A", "tags": ["x"]}', "A", None),
         ("[]", "", None),
         ('[{"sku": "A"}, 7]', "A", "item 2: not an object"),
-        ('"text"', "", "byte 0: neither an array nor an object with one"),
-        ('{"a": [], "b": []}', "", "byte 0: neither an array nor an object with one"),
+        ('"text"', "", "byte 0: neither an array nor an object"),
         ('[{"sku": "A"},\n{"sku": "B"}', "AB", "byte 27: the closing bracket is missing"),
         ('[{"sku": "A"},\n', "A", "byte 15: the closing bracket is missing"),
         ('{"items": [{"sku": "A"},\n', "A", "byte 25: the closing bracket is missing"),
@@ -179,6 +178,12 @@ def test_offsets_are_bytes_and_a_cut_character_spoils_its_own_value_only(tmp_pat
     rows = read("json", '[{"sku": "A", "title": "é"}, '.encode() + b'{"sku": "B", "title": "\xc3"}]', tmp_path)
     assert [(row.key, row.values.get("title")) for row in rows.rows] == [("A", "é"), ("B", None)]
     assert rows.damage == ("byte 30: no UTF-8 in title",)
+
+
+def test_object_without_the_key_is_a_row_without_a_key(tmp_path: Path) -> None:
+    for text in ('{"art": "A", "tags": ["x"]}', '{"a": [], "b": []}', '[{"art": "A"}]'):
+        rows = read("json", text, tmp_path)
+        assert [(row.key, row.place) for row in rows.rows] == [(None, "item 1")]
 
 
 def test_deeply_nested_array_is_damage(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ _ANOTHER = re.compile(rb"[\s,{\[\]}]*(\{[^{}\[\]]*:\s*)?\[")
 def read(folder: Path, pattern: str, key: str) -> Rows | None:
     """The rows of all files below `folder` that match `pattern`; None while there is none.
 
-    The array may be the one list of an object, and an object with the key is a row by itself. Of a file that is no
+    The array may be the one list of an object, and any other object is a row by itself. Of a file that is no
     JSON every whole object with the key is a row, and all that is wrong between them is damage.
     """
     return read_all(folder, pattern, lambda text: _read(text, key))
@@ -40,7 +40,7 @@ def _read(text: Text, key: str) -> Rows:
         return _salvaged(text, data, key, error)
     items = _items(found, key)
     if items is None:
-        reason = "neither an array nor an object with one"
+        reason = "neither an array nor an object"
         return Rows((), (*text.damage, f"{text.label}byte 0: {reason}"), text.is_torn)
     rows: list[Row] = []
     damage = list(text.damage)
@@ -54,11 +54,11 @@ def _read(text: Text, key: str) -> Rows:
 
 
 def _items(found: Any, key: str) -> list[Any] | None:
+    """The rows to be; an object is the wrapping of an array when the one list in it holds nothing but objects."""
     if isinstance(found, dict):
-        if key in found:
-            return [found]
         lists = [value for value in found.values() if isinstance(value, list)]
-        return lists[0] if len(lists) == 1 else None
+        is_wrapping = key not in found and len(lists) == 1 and all(isinstance(item, dict) for item in lists[0])
+        return lists[0] if is_wrapping else [found]
     return found if isinstance(found, list) else None
 
 
