@@ -72,7 +72,7 @@ def test_record_with_a_cut_character_is_a_row_without_that_value_and_still_damag
 
 def test_number_that_is_no_json_is_damage_and_the_record_a_row(tmp_path: Path) -> None:
     rows = read("jsonl", '{"sku": "A", "price": NaN}\n', tmp_path)
-    assert keys(rows) == ["A"]
+    assert [(row.key, row.values["price"]) for row in rows.rows] == [("A", "NaN")]
     assert len(rows.damage) == 1
 
 
@@ -111,6 +111,7 @@ def flushed(*lines: str) -> bytes:
         ("json", ['[\n{"sku": "A"},\n', '{"sku": "B"},\n', '{"sku": "C", "ti']),
         ("csv", ["sku,title\n", "A,x\n", "B,x\n", 'C,"y']),
         ("csv", ["sku,title\n", "A,x\n", "B,x\n", "C,y"]),
+        ("csv", ["sku,title\n", "A,x\n", "B,x\n", 'C,"y\n']),
     ],
 )
 def test_torn_member_gives_what_was_flushed_up_to_its_last_whole_record(
@@ -146,6 +147,7 @@ def test_record_over_two_whole_members_is_one_and_padding_is_none(tmp_path: Path
         ('\ufeff[{"sku": "A"}]', "A", None),
         ('{"count": 2, "items": [{"sku": "A"}, {"sku": "B"}]}', "AB", None),
         ('{"sku": "A", "tags": ["x"]}', "A", None),
+        ('{"sku": "A", "offers": [{"sku": "no"}]}', "A", None),
         ("[]", "", None),
         ('[{"sku": "A"}, 7]', "A", "item 2: not an object"),
         ('"text"', "", "byte 0: neither an array nor an object"),
@@ -240,6 +242,8 @@ def test_quote_closed_by_accident_does_not_swallow_rows_either(tmp_path: Path) -
     rows = read("csv", text, tmp_path)
     assert keys(rows) == ["B", "C"]
     assert len(rows.damage) == 1
+    rows = read("csv", 'sku,title,price\nA,"half\nB,",x",1\nC,x,1\n', tmp_path)
+    assert (keys(rows), len(rows.damage)) == (["B", "C"], 1)
 
 
 def test_header_glued_onto_half_a_header_is_the_header(tmp_path: Path) -> None:
@@ -251,6 +255,7 @@ def test_header_glued_onto_half_a_header_is_the_header(tmp_path: Path) -> None:
 
 
 def test_value_cut_in_a_character_is_left_out_of_its_row(tmp_path: Path) -> None:
+    assert read("csv", b"sku,title\nA\xc3,x\n", tmp_path).rows == ()
     rows = read("csv", b"sku,title,price\nA,K\xc3,1\nB,x,2\nC,x,\xc3", tmp_path)
     assert [(row.key, row.values.get("title")) for row in rows.rows] == [("A", None), ("B", "x")]
     assert rows.damage == ("line 2: no UTF-8 in title", "line 4: half a row: 'C,x,\\\\xc3'")

@@ -104,9 +104,9 @@ def test_pages_left_in_the_wal_by_an_earlier_kill_are_no_open_transaction(folder
 
 
 def test_wal_begun_anew_does_not_count_the_frames_of_its_last_round(folder: Path) -> None:
-    killed(folder, "wal", "300", "pragma wal_checkpoint(RESTART)", "1")
+    killed(folder, "wal", "3", "begin", "500", "rollback", "pragma wal_checkpoint(RESTART)", "1")
     taken = take(SQLITE, folder)
-    assert (len(taken.rows), taken.in_commit) == (301, False)
+    assert (len(taken.rows), taken.in_commit) == (4, False)
 
 
 def test_wal_that_ends_between_a_frames_header_and_its_page_is_in_a_commit(folder: Path) -> None:
