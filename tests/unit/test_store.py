@@ -175,6 +175,7 @@ def test_files_are_rows_with_key_and_fields_from_their_content_unescaped(tmp_pat
         ("SKU-00001", {"price": "1.50", "title": "Pen & ink"}, "pages/1.html"),
         ("SKU-00002", {"price": "2.50", "title": "Pen & ink"}, "pages/2.html"),
     ]
+    assert not rows.in_commit
 
 
 def test_file_cut_short_is_a_row_without_a_key_or_without_the_value(tmp_path: Path) -> None:
@@ -188,6 +189,7 @@ def test_file_cut_short_is_a_row_without_a_key_or_without_the_value(tmp_path: Pa
         (None, None, "pages/1.html"),
         ("SKU-00002", None, "pages/2.html"),
     ]
+    assert rows.in_commit
 
 
 def test_key_from_the_path_needs_no_content(tmp_path: Path) -> None:

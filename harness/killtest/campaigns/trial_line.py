@@ -9,6 +9,7 @@ import msgspec
 from killtest.judge.evidence import Course, Evidence, Request
 from killtest.judge.verdict import Verdict
 from killtest.plan.campaign import Planned
+from killtest.plan.manifest import StoreNeeds
 
 SCHEMA = 1
 # Lists of keys are cut here in the ledger, with a count beside them; the evidence holds them whole.
@@ -130,12 +131,17 @@ def subject_words(planned: Planned) -> list[str]:
     """How the command line names the subject: its name or folder, or nothing for one made of a command."""
     who = planned.subject
     if who.source is None:
-        store = who.store
-        key = ["--key", store.key] if store.key else []
-        query = ["--query", store.query] if store.query else []
-        key += ["--key-from", store.key_from] if store.key_from != "path" else []
-        return ["--store", f"{store.reader}:{store.path}", *key, *query]
+        return store_words(who.store)
     return [who.source + (f":{who.variant}" if who.variant else "")]
+
+
+def store_words(store: StoreNeeds) -> list[str]:
+    """The options that say how to read a store."""
+    words = ["--store", f"{store.reader}:{store.path}"]
+    words += ["--key", store.key] if store.key else []
+    words += ["--key-from", store.key_from] if store.key_from != "path" else []
+    words += ["--delimiter", store.delimiter.replace("\t", "\\t")] if store.delimiter != "," else []
+    return words + (["--query", store.query] if store.query else [])
 
 
 def command_words(planned: Planned) -> list[str]:

@@ -15,6 +15,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     """The rows after `incarnation`; `error` says why they could not be read, `exists` whether there was a store.
 
     `is_mistake`: it is the manifest's question that could not be answered, not the store that is damaged.
+    `in_commit`: the reader saw the store in the middle of a write, before any reading changed it.
     """
 
     incarnation: int
@@ -23,6 +24,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     exists: bool = True
     error: str | None = None
     is_mistake: bool = False
+    in_commit: bool = False
 
 
 def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Snapshot:
@@ -36,7 +38,7 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Sn
         shutil.rmtree(scratch)
     if rows is None:
         return Snapshot(incarnation, exists=False)
-    return Snapshot(incarnation, rows.rows, rows.damage)
+    return Snapshot(incarnation, rows.rows, rows.damage, in_commit=rows.in_commit)
 
 
 def to_lines(snapshot: Snapshot) -> bytes:
