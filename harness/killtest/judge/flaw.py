@@ -45,6 +45,14 @@ def flaw_of(values: Mapping[str, Value], product: Product, served: int) -> Flaw 
     return _unlike_any(values, versions)
 
 
+def text_of(value: Value) -> str:
+    """The value as text; Python refuses to write out integers of thousands of digits in decimals."""
+    try:
+        return str(value)
+    except ValueError:
+        return f"{value:#x}"
+
+
 def _wrong(values: Mapping[str, Value], version: Mapping[str, str]) -> list[str]:
     """The fields in which the row differs from a version."""
     return [
@@ -59,7 +67,7 @@ def _wrong(values: Mapping[str, Value], version: Mapping[str, str]) -> list[str]
 
 
 def _agrees(field: str, stored: Value, served: str) -> bool:
-    return stored is not None and _normal(field, _text(stored)) == _normal(field, served)
+    return stored is not None and _normal(field, text_of(stored)) == _normal(field, served)
 
 
 def _normal(field: str, text: str) -> str | Decimal:
@@ -72,14 +80,6 @@ def _normal(field: str, text: str) -> str | Decimal:
             return trimmed
         return price if price.is_finite() else trimmed
     return trimmed
-
-
-def _text(value: Value) -> str:
-    """The value as text; Python refuses to write out integers of thousands of digits in decimals."""
-    try:
-        return str(value)
-    except ValueError:
-        return f"{value:#x}"
 
 
 def _field_by_field(values: Mapping[str, Value], versions: Sequence[Mapping[str, str]], served: int) -> Flaw | None:
@@ -118,5 +118,5 @@ def _unlike_any(values: Mapping[str, Value], versions: Sequence[Mapping[str, str
 
 
 def _shown(value: Value) -> str:
-    text = repr(value) if isinstance(value, str) else _text(value)
+    text = repr(value) if isinstance(value, str) else text_of(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}… ({len(text)} characters)"

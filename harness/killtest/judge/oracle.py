@@ -8,7 +8,7 @@ import msgspec
 from killtest.judge.answers import best_fates, fate_of, newest_versions, version_served
 from killtest.judge.course import Course, Incarnation
 from killtest.judge.evidence import Evidence
-from killtest.judge.flaw import Flaw, flaw_of
+from killtest.judge.flaw import Flaw, flaw_of, text_of
 from killtest.judge.holdings import Holdings, Inspect, held, movements, take_stock
 from killtest.judge.request_log import Proper, Request
 from killtest.judge.truth import Product, numbers_of
@@ -145,6 +145,7 @@ def _content(snapshot: Snapshot) -> tuple[int, int, list[str], str | None]:
     """The rows as a multiset: their number and the sum of their digests, in which no order shows."""
     total = 0
     for row in snapshot.rows:
-        text = repr((row.key, sorted(row.values.items()))).encode("utf-8", "backslashreplace")
+        values = sorted((name, type(value).__name__, text_of(value)) for name, value in row.values.items())
+        text = repr((row.key, values)).encode()
         total += int.from_bytes(hashlib.blake2b(text, digest_size=16).digest())
     return len(snapshot.rows), total, sorted(snapshot.damage), snapshot.error
