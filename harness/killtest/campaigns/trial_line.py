@@ -1,12 +1,13 @@
 """One finished trial as a line of trials.jsonl (docs/trial-line.md)."""
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from killtest.judge.evidence import Course, Evidence, Request
+from killtest.judge.evidence import Course, Evidence
 from killtest.judge.verdict import Verdict
 from killtest.plan.campaign import Planned
 from killtest.plan.manifest import StoreNeeds
@@ -34,6 +35,7 @@ def to_line(planned: Planned, campaign: str, verdict: Verdict, evidence: Evidenc
         "cause": verdict.cause,
         "problem": verdict.problem,
         "ending": course.ending if course else None,
+        "ending_detail": verdict.ending_detail,
         "data": _data(verdict),
         "traffic": msgspec.to_builtins(verdict.traffic) if verdict.traffic else None,
         "effects": {},
@@ -62,7 +64,7 @@ def _data(verdict: Verdict) -> Line | None:
     }
 
 
-FINDINGS = ("lost", "missed", "duplicated", "corrupted", "unexpected", "vanished", "set_back")
+FINDINGS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished", "set_back")
 
 
 def cut(found: Mapping[str, Any]) -> Line:
@@ -73,7 +75,7 @@ def cut(found: Mapping[str, Any]) -> Line:
 def _processes(course: Course | None) -> Line | None:
     if course is None:
         return None
-    return {"orphans": len(course.orphans), "zombies": len(course.zombies)}
+    return {"orphans": len(course.orphans), "zombies": len(course.zombies), "ports": len(course.ports)}
 
 
 def _time(course: Course) -> Line:
@@ -88,6 +90,7 @@ def _time(course: Course) -> Line:
 
 
 def _incarnations(evidence: Evidence) -> list[Line]:
+    requests = Counter(request.incarnation for request in evidence.requests if request.is_page)
     return [
         {
             "number": one.number,
@@ -96,14 +99,10 @@ def _incarnations(evidence: Evidence) -> list[Line]:
             "exit": one.exit,
             "ended_by": one.ended_by,
             "again": one.is_again,
-            "requests": _page_requests(evidence.requests, one.number),
+            "requests": requests[one.number],
         }
         for one in evidence.course.incarnations
     ]
-
-
-def _page_requests(requests: tuple[Request, ...], number: int) -> int:
-    return sum(request.incarnation == number and request.kind == "page" for request in requests)
 
 
 def _rounded(record: Any) -> Any:
