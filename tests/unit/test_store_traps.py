@@ -247,7 +247,9 @@ def test_unreadable_file_is_an_error_of_the_store(folder: Path, monkeypatch: pyt
             store.read(needs, folder, folder)
 
 
-def test_snapshot_keeps_that_it_was_in_a_commit() -> None:
+def test_snapshot_keeps_that_it_was_in_a_commit(tmp_path: Path) -> None:
     taken = Snapshot(2, damage=("line 7: half",), in_commit=True)
-    assert from_lines(to_lines(taken)) == [taken]
+    (tmp_path / "snapshot.jsonl").write_bytes(to_lines(taken))
+    (kept,) = from_lines(tmp_path / "snapshot.jsonl")
+    assert (kept.in_commit, kept.damage, list(kept.rows)) == (True, taken.damage, [])
     assert Rows().in_commit is False
