@@ -126,8 +126,8 @@ class KillFixture:
     ) -> KillVerdict:
         """Run the controls, then the crawler under its schedule, and judge what it stored.
 
-        `command` is a list of words, with `store` and `query` (sqlite) or `key` (jsonl), or the name or path of a
-        subject. Either `kills`, so many held requests drawn among those that the control made, or `faults`.
+        `command` is a list of words, with `store` and `query` (sqlite) or `key` (jsonl, csv, json), or the name or
+        path of a subject. Either `kills`, so many held requests drawn among those that the control made, or `faults`.
         UsageError says what can't be run.
         """
         __tracebackhide__ = True

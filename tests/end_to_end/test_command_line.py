@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -83,6 +84,22 @@ def test_command_without_a_manifest(tmp_path: Path) -> None:
     assert done.returncode == 1, done.stderr
     assert "2 duplicated" in done.stdout
     assert done.stdout.rstrip().endswith("-- sh crawl.sh '{site_url}'")
+
+
+def test_table_with_a_header_on_every_start_without_a_manifest(tmp_path: Path) -> None:
+    (tmp_path / "crawl.sh").write_text(
+        "printf 'sku\\tn\\n' >> out.tsv\n"
+        "for p in 1 2 3 4 5 6; do python3 -c \"import urllib.request as u; u.urlopen('$1/product/$p').read()\"\n"
+        "printf 'SKU-%05d\\t1\\n' $p >> out.tsv; done\n"
+    )
+    store = ["--store", "csv:out.tsv", "--key", "sku", "--delimiter", "\\t"]
+    command = [*store, "--json", "--", "sh", "crawl.sh", "{site_url}"]
+    done = killtest("run", *SITE, "--fault", "request:3 KILL", *command, cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    line = json.loads(done.stdout)
+    assert (line["data"]["rows"], line["data"]["extra_rows"]) == (8, 2)
+    assert line["data"]["corrupted"]["keys"] == {"line 4": "the header again"}
+    assert shlex.join(store) in line["reproduce"]
 
 
 BAD_MANIFEST = '[store\nreader = "jsonl"\n'

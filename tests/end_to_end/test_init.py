@@ -192,7 +192,7 @@ def test_crawler_that_fails_undisturbed_gets_its_files_and_is_told(tmp_path: Pat
         ),
         (LINES, ["--store", "jsonl:o.jsonl"], "--key is missing, and no column of jsonl:o.jsonl has the shop's keys"),
         (LINES, ["--key", "id"], "--key and --query go with --store"),
-        (LINES, ["--store", "xml:out.xml"], "reader 'xml' is unknown; built: sqlite, jsonl, files"),
+        (LINES, ["--store", "xml:out.xml"], "reader 'xml' is unknown; built: sqlite, jsonl, csv, json, files"),
         (LINES, ["--name", "../x"], "--name: "),
         (ONE_PAGE + "open('notes.txt', 'w').write('x')", ["--yes"], "nothing that it stored has the shop's keys"),
     ],

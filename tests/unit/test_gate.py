@@ -38,10 +38,11 @@ def test_sound_campaign_passes_and_says_the_rule_of_three() -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished", "orphans", "zombies"]
+    "what",
+    ["lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished", "orphans", "zombies", "ports"],
 )
 def test_each_count_has_a_budget_over_all_trials(what: str) -> None:
-    if what in ("orphans", "zombies"):
+    if what in ("orphans", "zombies", "ports"):
         bad = [trial(number=n, outcome="FAIL", processes={"orphans": 0, "zombies": 0} | {what: 1}) for n in (1, 2)]
     else:
         data = {what: {"count": 1, "keys": {"SKU-1": "x"}}}
@@ -101,9 +102,15 @@ def test_gate_in_which_no_kill_struck_is_unknown() -> None:
 def test_least_number_of_kills_per_danger_window() -> None:
     early = trial(faults=[fault("before_first_request", "start-up")])
     (found,) = judged([early]).breaches
-    assert (found.outcome, found.message) == ("UNKNOWN", "too few kills struck: 0 in window waiting, wanted 1")
-    assert whats([early], struck=Struck(start_up=1, waiting=0)) == []
+    assert (found.outcome, found.message) == ("UNKNOWN", "too few kills struck: 0 in window danger, wanted 1")
+    assert whats([early], struck=Struck(start_up=1, danger=0)) == []
     assert whats([trial()], struck=Struck(idle=1)) == [("UNKNOWN", "struck")]
+    for window in ("waiting", "between", "commit"):
+        hit = trial(faults=[fault(window=window)])
+        assert whats([hit], struck=Struck(danger=1)) == []
+        assert whats([hit], struck=Struck(danger=2)) == [("UNKNOWN", "struck")]
+        assert whats([hit], struck=Struck(**{window: 1})) == []
+        assert whats([trial(faults=[fault(window="idle")])], struck=Struck(danger=0, **{window: 1})) != []
 
 
 def test_known_bad_example_gates_on_surprise_in_either_direction() -> None:
@@ -135,7 +142,7 @@ def test_budget_of_a_subject_lies_over_the_default(tmp_path: Path) -> None:
     found = budget.load(path)
     assert found.of("other") == Budget(lost=1, requests_over=None, struck=Struck(idle=2))
     assert found.of("naive:w") == Budget(
-        lost=1, duplicated=5, requests_over=None, struck=Struck(start_up=3, waiting=1, idle=2)
+        lost=1, duplicated=5, requests_over=None, struck=Struck(start_up=3, danger=1, idle=2)
     )
     assert found.of("naive:v").lost == 7
 
@@ -252,7 +259,7 @@ def test_job_summary_has_the_answer_the_proof_and_the_tables() -> None:
     page = markdown(judge("c_1", lines, Budgets(), comparisons=compared_with), "results/c_1")
     assert page.startswith("## ❌ killtest gate: FAIL\n\nFAIL c\\_1 2 breaches;")
     assert "  - evidence: `results/c_1/trials/naive--start-KILL-1/`" in page
-    assert "| naive | PASS | 2 | 2 | 2 (0/2/0) | 0 | 0 | 200 | 0 | 100 |" in page
+    assert "| naive | PASS | 2 | 2 | 2 (0/2/0/0/0) | 0 | 0 | 200 | 0 | 100 |" in page
     assert "| naive | requests | median ratio 1.19" in page
 
 

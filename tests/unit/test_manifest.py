@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from killtest.campaigns import trial_line
 from killtest.errors import UsageError
 from killtest.plan import campaign, manifest, subject
 from killtest.plan.manifest import SiteNeeds
@@ -57,6 +58,11 @@ def test_variant_changes_only_what_it_names(tmp_path: Path) -> None:
         (('"mine"', '"../mine"'), "`$.name`"),
         (('key = "sku"', 'key = "(.+)"\nkey_from = "content"'), "go with the reader files, not jsonl"),
         (('key = "sku"', 'key = "(.+)"\nkey_from = "name"'), "`$.store.key_from`"),
+        (('key = "sku"', 'key = "sku"\ndelimiter = ";"'), "`delimiter` goes with the reader csv, not jsonl"),
+        (('"jsonl"', '"csv"\ndelimiter = ";;"'), "delimiter = ';;' is not one character that can part fields"),
+        (('"jsonl"', '"csv"\ndelimiter = ""'), "delimiter = '' is not one character"),
+        (('"jsonl"\npath = "out.jsonl"\nkey = "sku"', '"csv"\npath = "out.csv"'), "a csv store wants `key`"),
+        (('"jsonl"\npath = "out.jsonl"\nkey = "sku"', '"json"\npath = "out.json"'), "a json store wants `key`"),
     ],
 )
 def test_mistake_is_named_with_file_and_place(change: tuple[str, str], complaint: str, tmp_path: Path) -> None:
@@ -131,6 +137,14 @@ def test_missing_extra_says_what_to_install(tmp_path: Path, monkeypatch: pytest.
 def test_command_line_makes_a_subject() -> None:
     who = subject.from_command(["node", "crawl.js", "{site_url}"], "jsonl:out.jsonl", "sku", None)
     assert (who.name, who.store.path, who.folder, who.source) == ("crawl", "out.jsonl", str(Path.cwd()), None)
+
+
+@pytest.mark.parametrize("said", ["\\t", "\t"])
+def test_table_is_read_back_from_the_words_that_reproduce_it(said: str) -> None:
+    who = subject.from_command(["node", "crawl.js"], "csv:out.tsv", "sku", None, delimiter=said)
+    assert who.store == manifest.StoreNeeds("csv", "out.tsv", key="sku", delimiter="\t")
+    words = trial_line.store_words(who.store)
+    assert words == ["--store", "csv:out.tsv", "--key", "sku", "--delimiter", "\\t"]
 
 
 @pytest.mark.parametrize(

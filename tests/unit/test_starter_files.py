@@ -29,6 +29,12 @@ def test_patterns_stand_as_they_are(tmp_path: Path) -> None:
     assert (who.store, who.site.products) == (store, 30)
 
 
+def test_delimiter_of_a_table_is_kept(tmp_path: Path) -> None:
+    store = StoreNeeds("csv", "out.tsv", key="sku", delimiter="\t")
+    (tmp_path / "subject.toml").write_text(starter_files.manifest("x", ("node",), store, SiteNeeds()))
+    assert manifest.load(tmp_path / "subject.toml").store == store
+
+
 def test_budget_and_its_commented_override_are_what_the_gate_reads(tmp_path: Path) -> None:
     text = starter_files.budget("a.b", 33)
     path = tmp_path / "budget.toml"

@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from killtest.plan.manifest import StoreNeeds
 from killtest.store import snapshot
 from killtest.store.rows import Row, Rows
 from killtest.store.snapshot import Snapshot, from_lines, to_lines
+from msgspec.structs import replace
 
 SQLITE = StoreNeeds("sqlite", "crawl.db", query="SELECT sku AS key, price FROM products")
 JSONL = StoreNeeds("jsonl", "*.jsonl", key="sku")
@@ -137,13 +139,20 @@ def test_snapshot_says_what_could_not_be_read(tmp_path: Path) -> None:
     assert not (tmp_path / "scratch").exists()
 
 
+def stored_and_read(taken: list[Snapshot]) -> list[Snapshot]:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "snapshot.jsonl"
+        path.write_bytes(b"".join(map(to_lines, taken)))
+        return [replace(one, rows=tuple(one.rows)) for one in from_lines(path)]
+
+
 @given(st.lists(st.lists(st.tuples(st.none() | st.text(), st.text()), max_size=3), max_size=3))
 def test_snapshots_are_stored_and_read_back(contents: list[list[tuple[str | None, str]]]) -> None:
     taken = [
         Snapshot(number, tuple(Row(key, {"title": title}, f"row {i}") for i, (key, title) in enumerate(rows)))
         for number, rows in enumerate(contents)
     ]
-    assert from_lines(b"".join(map(to_lines, taken))) == taken
+    assert stored_and_read(taken) == taken
 
 
 # Files
@@ -175,6 +184,7 @@ def test_files_are_rows_with_key_and_fields_from_their_content_unescaped(tmp_pat
         ("SKU-00001", {"price": "1.50", "title": "Pen & ink"}, "pages/1.html"),
         ("SKU-00002", {"price": "2.50", "title": "Pen & ink"}, "pages/2.html"),
     ]
+    assert not rows.in_commit
 
 
 def test_file_cut_short_is_a_row_without_a_key_or_without_the_value(tmp_path: Path) -> None:
@@ -188,6 +198,7 @@ def test_file_cut_short_is_a_row_without_a_key_or_without_the_value(tmp_path: Pa
         (None, None, "pages/1.html"),
         ("SKU-00002", None, "pages/2.html"),
     ]
+    assert rows.in_commit
 
 
 def test_key_from_the_path_needs_no_content(tmp_path: Path) -> None:
@@ -213,5 +224,5 @@ def test_no_matching_file_is_an_empty_store_and_reading_changes_nothing(tmp_path
 def test_file_name_that_is_no_utf8_still_fits_into_the_evidence(tmp_path: Path) -> None:
     (tmp_path / os.fsdecode(b"\xff.html")).touch()
     taken = snapshot.take(StoreNeeds("files", "*.html", key="(.+)"), tmp_path, tmp_path / "scratch", 0)
-    assert from_lines(to_lines(taken)) == [taken]
+    assert stored_and_read([taken]) == [taken]
     assert taken.rows[0].place == "\\xff.html"

@@ -1,5 +1,6 @@
 """What init proposes for what it finds in a store folder."""
 
+import gzip
 import json
 import sqlite3
 from pathlib import Path
@@ -79,3 +80,43 @@ def test_damaged_database_and_strange_files_are_no_store(tmp_path: Path, folder:
     (folder / "notes").write_bytes(b"\xff\x00")
     (folder / "empty.jsonl").touch()
     assert best(tmp_path) is None
+
+
+def test_array_is_read_as_json(tmp_path: Path, folder: Path) -> None:
+    rows = [{"sku": key, "price": "1"} for key in KEYS]
+    (folder / "out.json").write_text(json.dumps(rows, indent=1))
+    assert best(tmp_path) == StoreNeeds("json", "out.json", key="sku")
+    (folder / "out.json").write_text(json.dumps(rows))
+    assert best(tmp_path) == StoreNeeds("json", "out.json", key="sku")
+
+
+def test_documents_of_many_lines_with_the_key_are_read_as_json(tmp_path: Path, folder: Path) -> None:
+    for number, key in enumerate(KEYS):
+        (folder / f"{number}.json").write_text(json.dumps({"art": key}, indent=1))
+    assert best(tmp_path) == StoreNeeds("json", "*.json", key="art")
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+def test_table_is_found_with_its_delimiter(delimiter: str, tmp_path: Path, folder: Path) -> None:
+    table = "".join(f"x{delimiter}{key}\n" for key in ["sku", *sorted(KEYS)])
+    (folder / "out.csv").write_text(table)
+    assert best(tmp_path) == StoreNeeds("csv", "out.csv", key="sku", delimiter=delimiter)
+
+
+def test_table_without_a_header_is_not_proposed_as_one(tmp_path: Path, folder: Path) -> None:
+    (folder / "out.csv").write_text("".join(f"{key},1\n" for key in sorted(KEYS)))
+    found = best(tmp_path)
+    assert found is None or found.reader != "csv"
+
+
+def test_zipped_files_are_read_by_what_is_in_them(tmp_path: Path, folder: Path) -> None:
+    for number, key in enumerate(sorted(KEYS)):
+        (folder / f"{number}.jsonl.gz").write_bytes(gzip.compress(json.dumps({"sku": key}).encode()))
+        (folder / f"{number}.log.gz").write_bytes(gzip.compress(b"nothing"))
+    assert best(tmp_path) == StoreNeeds("jsonl", "*.jsonl.gz", key="sku")
+
+
+def test_columns_of_a_table_are_named(tmp_path: Path, folder: Path) -> None:
+    (folder / "out.csv").write_text("art;price\nx;1\n")
+    needs = StoreNeeds("csv", "out.csv", key="key", delimiter=";")
+    assert columns(needs, folder, tmp_path / "scratch") == "art, price"

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from evidence_builder import CLEAN, evidence, row, struck
+from evidence_builder import CLEAN, crawl, evidence, incarnation, request, row, struck, truth
 from killtest.campaigns import trial_line
 from killtest.campaigns.progress import Pace
 from killtest.campaigns.story import headline, verdict_lines
@@ -43,10 +43,46 @@ def test_fail_says_what_where_evidence_and_how_to_reproduce() -> None:
         (evidence([*CLEAN, row(1)]), "5 of 5 products in 6 rows; 1 duplicated"),
         (evidence(CLEAN, [*CLEAN, *CLEAN], again=1), "running it again changed its rows"),
         (evidence(CLEAN, orphans=(Face(1, "sleep"),)), "1 orphan process left behind"),
+        (evidence(CLEAN, zombies=(Face(1, "a"), Face(2, "b")), ports=(80,)), "2 zombie processes and 1 open port left"),
     ],
 )
 def test_headline_names_every_finding(told: Evidence, words: str) -> None:
     assert words in headline(line_of(told))
+
+
+def test_why_a_trial_ended_early_is_told_where_it_is_known() -> None:
+    hung = line_of(evidence(CLEAN, ending="hung", hung_on=("crawl.py waits for a lock", "worker waits for a pipe")))
+    assert hung["ending_detail"] == "crawl.py waits for a lock; worker waits for a pipe"
+    assert "      hung: crawl.py waits for a lock; worker waits for a pipe" in verdict_lines(hung, Path())
+    loop = evidence(CLEAN, ending="crash_loop", incarnations=(incarnation(exit=1),))
+    assert "      before every crash it had last requested: /product/5" in verdict_lines(line_of(loop), Path())
+    refused = evidence([], ending="refused_start", requests=[], incarnations=(incarnation(exit=3),))
+    assert "      refused start: exit code 3 before its first request" in verdict_lines(line_of(refused), Path())
+    assert line_of(evidence(CLEAN, ending="hung"))["ending_detail"] is None
+
+
+@pytest.mark.parametrize(
+    ("window", "words"), [("between", "between an answer and its row"), ("commit", "in the middle")]
+)
+def test_kill_in_the_store_s_danger_windows_says_so(window: str, words: str) -> None:
+    told = evidence(CLEAN, faults=(msgspec.structs.replace(struck(), window=window),))
+    assert f"(/product/2; {words}" in "\n".join(verdict_lines(line_of(told), Path()))
+
+
+def test_line_holds_stale_keys_and_open_ports() -> None:
+    asked = [*crawl(), request(9, "/product/1", version=1)]
+    line = line_of(evidence(CLEAN, requests=asked, shop=truth(versions=2), ports=(8000, 8001)))
+    assert line["data"]["stale"]["keys"] == {"SKU-00001": "version 0 stored, version 1 served"}
+    assert line["processes"] == {"orphans": 0, "zombies": 0, "ports": 2}
+    assert "; 1 stale; " in headline(line)
+
+
+def test_line_from_before_a_finding_was_invented_is_still_told() -> None:
+    line = line_of(evidence([*CLEAN, row(1)]))
+    del line["data"]["stale"], line["ending_detail"], line["processes"]["ports"]
+    assert verdict_lines(line, Path())[0] == (
+        "FAIL  naive  5 of 5 products in 6 rows; 1 duplicated; 1 extra rows; 6 requests, 0 repeated"
+    )
 
 
 def test_unknown_says_why_and_never_looks_like_a_pass() -> None:

@@ -21,7 +21,7 @@ FAKE = '#!/bin/sh\nprintf "%s\\n" "$@" > "$ARGUMENTS"\n'
 
 
 def test_the_workflow_has_its_jobs_and_every_job_ends() -> None:
-    assert set(WORKFLOW["jobs"]) == {"lint", "types", "tests", "wheel", "gate"}
+    assert set(WORKFLOW["jobs"]) == {"lint", "types", "tests", "wheel", "zoo", "gate"}
     assert all(job["runs-on"] and job["timeout-minutes"] for job in WORKFLOW["jobs"].values())
     assert WORKFLOW["jobs"]["tests"]["strategy"]["matrix"]["python"] == ["3.11", "3.12", "3.13", "3.14"]
     assert {need for job in WORKFLOW["jobs"].values() if (need := job.get("needs"))} <= set(WORKFLOW["jobs"])

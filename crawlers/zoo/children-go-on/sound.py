@@ -35,16 +35,17 @@ def work(stop: Path) -> None:
         db.execute("COMMIT")
 
 
-stop = Path(f"stop-{os.getppid() if 'work' in sys.argv else os.getpid()}")
+stop = Path(f"stop-{sys.argv[2] if 'work' in sys.argv else os.getpid()}")
 if "work" in sys.argv:
     ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-    work(stop)
+    if os.getppid() == int(sys.argv[2]):  # else it died before we had asked
+        work(stop)
 else:
     db.execute("CREATE TABLE IF NOT EXISTS queue (id INTEGER PRIMARY KEY, path UNIQUE, owner, done DEFAULT 0)")
     db.execute("CREATE TABLE IF NOT EXISTS products (sku TEXT PRIMARY KEY, title TEXT, price TEXT)")
     db.execute("INSERT OR IGNORE INTO queue (path) VALUES ('/list/0')")
     db.execute("UPDATE queue SET owner = NULL")
-    workers = [subprocess.Popen([sys.executable, __file__, "work"]) for _ in range(2)]
+    workers = [subprocess.Popen([sys.executable, __file__, "work", str(os.getpid())]) for _ in range(2)]
     while db.execute("SELECT 1 FROM queue WHERE NOT done").fetchone():
         time.sleep(0.05)
     stop.touch()

@@ -90,7 +90,7 @@ def headline(line: Line) -> str:
     parts = [f"{data['distinct']} of {data['products']} products in {data['rows']} rows"]
     if data["rows"] is None:
         parts = [f"its store can't be read, {data['products']} products unaccounted for"]
-    parts += [f"{data[name]['count']} {name.replace('_', ' ')}" for name in FINDINGS if data[name]["count"]]
+    parts += [f"{found['count']} {name.replace('_', ' ')}" for name, found in _findings(data)]
     parts += [f"{data['extra_rows']} extra rows"] if data["extra_rows"] else []
     parts += ["said it was done"] if data["false_done"] else []
     parts += [line["ending"].replace("_", " ")] if line["ending"] != "finished" else []
@@ -100,11 +100,20 @@ def headline(line: Line) -> str:
     return f"{line['outcome']}  {line['subject']}  {'; '.join(parts)}"
 
 
-_ONE = {"orphans": "orphan", "zombies": "zombie"}
+def _findings(data: Line) -> list[tuple[str, Line]]:
+    """The findings that hold a key, in their order; a line from before a finding was invented lacks it."""
+    return [(name, data[name]) for name in FINDINGS if name in data and data[name]["count"]]
+
+
+_LEFT = {
+    "orphans": ("orphan process", "orphan processes"),
+    "zombies": ("zombie process", "zombie processes"),
+    "ports": ("open port", "open ports"),
+}
 
 
 def _left_behind(processes: dict[str, int]) -> str:
-    words = [f"{count} {_ONE[kind]} process{'es' if count != 1 else ''}" for kind, count in processes.items() if count]
+    words = [f"{count} {_LEFT[kind][count != 1]}" for kind, count in processes.items() if count]
     return f"{' and '.join(words)} left behind"
 
 
@@ -115,19 +124,30 @@ def verdict_lines(line: Line, folder: Path) -> list[str]:
         told.append("      it fails without any fault (its control does): no kill is to blame")
     if line["problem"] and line["data"] is not None:
         told.append(f"      {line['problem']}")
+    if line.get("ending_detail"):
+        told.append(f"      {_ENDINGS[line['ending']]}: {line['ending_detail']}")
     told += [f"      {_fault_words(fault)}" for fault in line["faults"]]
     if line["data"] is not None:
-        told += [f"      {name}: {_keys(line['data'][name])}" for name in FINDINGS if line["data"][name]["count"]]
+        told += [f"      {name}: {_keys(found)}" for name, found in _findings(line["data"])]
     if line["evidence"]:
         told.append(f"      evidence:  {folder / line['evidence']}/")
     told.append(f"      reproduce: {line['reproduce']}")
     return told
 
 
+_ENDINGS = {
+    "crash_loop": "before every crash it had last requested",
+    "hung": "hung",
+    "refused_start": "refused start",
+}
+_WINDOWS = {"between": "; between an answer and its row", "commit": "; in the middle of a write to its store"}
+
+
 def _fault_words(fault: dict[str, Any]) -> str:
     if fault["status"] == "not_reached":
         return f"{fault['planned']}: not reached"
     where = ", ".join(fault["in_flight"]) or "no request in flight"
+    where += _WINDOWS.get(fault["window"], "")
     note = {"before_first_request": ", before its first request", "escalated": ", then SIGKILL after the grace time"}
     when = f"incarnation {fault['incarnation']} at {fault['struck_s']:.3f} s{note.get(fault['status'], '')}"
     return f"{fault['planned']}: struck {when} ({where})"

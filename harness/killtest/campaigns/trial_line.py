@@ -1,14 +1,16 @@
 """One finished trial as a line of trials.jsonl (docs/trial-line.md)."""
 
 import shlex
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import msgspec
 
-from killtest.judge.evidence import Course, Evidence, Request
+from killtest.judge.evidence import Course, Evidence
 from killtest.judge.verdict import Verdict
 from killtest.plan.campaign import Planned
+from killtest.plan.manifest import StoreNeeds
 
 SCHEMA = 1
 # Lists of keys are cut here in the ledger, with a count beside them; the evidence holds them whole.
@@ -33,6 +35,7 @@ def to_line(planned: Planned, campaign: str, verdict: Verdict, evidence: Evidenc
         "cause": verdict.cause,
         "problem": verdict.problem,
         "ending": course.ending if course else None,
+        "ending_detail": verdict.ending_detail,
         "data": _data(verdict),
         "traffic": msgspec.to_builtins(verdict.traffic) if verdict.traffic else None,
         "effects": {},
@@ -61,7 +64,7 @@ def _data(verdict: Verdict) -> Line | None:
     }
 
 
-FINDINGS = ("lost", "missed", "duplicated", "corrupted", "unexpected", "vanished", "set_back")
+FINDINGS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished", "set_back")
 
 
 def cut(found: Mapping[str, Any]) -> Line:
@@ -72,7 +75,7 @@ def cut(found: Mapping[str, Any]) -> Line:
 def _processes(course: Course | None) -> Line | None:
     if course is None:
         return None
-    return {"orphans": len(course.orphans), "zombies": len(course.zombies)}
+    return {"orphans": len(course.orphans), "zombies": len(course.zombies), "ports": len(course.ports)}
 
 
 def _time(course: Course) -> Line:
@@ -87,6 +90,7 @@ def _time(course: Course) -> Line:
 
 
 def _incarnations(evidence: Evidence) -> list[Line]:
+    requests = Counter(request.incarnation for request in evidence.requests if request.is_page)
     return [
         {
             "number": one.number,
@@ -95,14 +99,10 @@ def _incarnations(evidence: Evidence) -> list[Line]:
             "exit": one.exit,
             "ended_by": one.ended_by,
             "again": one.is_again,
-            "requests": _page_requests(evidence.requests, one.number),
+            "requests": requests[one.number],
         }
         for one in evidence.course.incarnations
     ]
-
-
-def _page_requests(requests: tuple[Request, ...], number: int) -> int:
-    return sum(request.incarnation == number and request.kind == "page" for request in requests)
 
 
 def _rounded(record: Any) -> Any:
@@ -130,12 +130,17 @@ def subject_words(planned: Planned) -> list[str]:
     """How the command line names the subject: its name or folder, or nothing for one made of a command."""
     who = planned.subject
     if who.source is None:
-        store = who.store
-        key = ["--key", store.key] if store.key else []
-        query = ["--query", store.query] if store.query else []
-        key += ["--key-from", store.key_from] if store.key_from != "path" else []
-        return ["--store", f"{store.reader}:{store.path}", *key, *query]
+        return store_words(who.store)
     return [who.source + (f":{who.variant}" if who.variant else "")]
+
+
+def store_words(store: StoreNeeds) -> list[str]:
+    """The options that say how to read a store."""
+    words = ["--store", f"{store.reader}:{store.path}"]
+    words += ["--key", store.key] if store.key else []
+    words += ["--key-from", store.key_from] if store.key_from != "path" else []
+    words += ["--delimiter", store.delimiter.replace("\t", "\\t")] if store.delimiter != "," else []
+    return words + (["--query", store.query] if store.query else [])
 
 
 def command_words(planned: Planned) -> list[str]:

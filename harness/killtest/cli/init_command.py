@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
+from killtest.campaigns import trial_line
 from killtest.campaigns.campaign_folder import write_whole
 from killtest.campaigns.story import verdict_lines
 from killtest.campaigns.trial_line import Line
-from killtest.cli.subject_words import store_options
+from killtest.cli.subject_words import store_options, store_subject
 from killtest.errors import UsageError
 from killtest.judge.truth import FIELDS
 from killtest.plan import manifest, subject
@@ -91,8 +93,7 @@ def _given(chosen: tuple[str, ...], options: dict[str, Any]) -> StoreNeeds | Non
         if options["store"] is not None:
             _reader_of(options["store"])
         return None
-    who = subject.from_command(chosen, options["store"], options["key"], options["query"], options["key_from"])
-    return who.store
+    return store_subject(chosen, options).store
 
 
 def _reader_of(store: str) -> str:
@@ -132,9 +133,11 @@ def _how_to_say(done: Crawl, store: str | None, guess: StoreNeeds | None) -> str
 
 def _ask_store(done: Crawl, store: str | None) -> StoreNeeds:
     click.echo(f"It left: {', '.join(done.files[:10])}", err=True)
-    text = store or click.prompt("Store, as READER:PATH (sqlite, jsonl or files)", err=True)
+    text = store or click.prompt(f"Store, as READER:PATH ({', '.join(manifest.BUILT_READERS)})", err=True)
     reader, path = subject.reader_and_path(text)
-    click.echo(f"There is: {done.columns(StoreNeeds(reader, path, key='key')) or 'nothing that can be read'}", err=True)
+    delimiter = click.prompt("Delimiter", default=",", err=True) if reader == "csv" else ","
+    there = StoreNeeds(reader, path, key="key", delimiter=delimiter.replace("\\t", "\t"))
+    click.echo(f"There is: {done.columns(there) or 'nothing that can be read'}", err=True)
     if _reader_of(text) == "sqlite":
         needs = StoreNeeds(
             reader, path, query=click.prompt("Query, a SELECT that gives `key` and the fields to compare", err=True)
@@ -144,16 +147,14 @@ def _ask_store(done: Crawl, store: str | None) -> StoreNeeds:
         key = click.prompt("Key, a pattern with one group", err=True)
         needs = StoreNeeds(reader, path, key=key, key_from="content" if place == "content" else "path")
     else:
-        needs = StoreNeeds(reader, path, key=click.prompt("Key, the column that is the natural key", err=True))
+        key = click.prompt("Key, the column that is the natural key", err=True)
+        needs = msgspec.structs.replace(there, key=key)
     manifest.check_store(needs, "--store")
     return needs
 
 
 def _flags(needs: StoreNeeds) -> str:
-    words = ["--store", f"{needs.reader}:{needs.path}"]
-    words += ["--key", needs.key] if needs.key else []
-    words += ["--key-from", needs.key_from] if needs.key_from != "path" else []
-    return shlex.join(words + (["--query", needs.query] if needs.query else []))
+    return shlex.join(trial_line.store_words(needs))
 
 
 def _write(name: str, chosen: tuple[str, ...], needs: StoreNeeds, line: Line) -> None:

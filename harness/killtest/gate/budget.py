@@ -14,10 +14,16 @@ Ratio = Annotated[float, Meta(ge=1)]
 
 
 class Struck(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename={"start_up": "start-up"}):
-    """The least number of kills of a subject that must have struck in each danger window."""
+    """The least number of kills of a subject that must have struck in each window.
+
+    `danger` counts those in any danger window: waiting, between answer and commit, inside a commit.
+    """
 
     start_up: Count = 0
-    waiting: Count = 1
+    danger: Count = 1
+    waiting: Count = 0
+    between: Count = 0
+    commit: Count = 0
     idle: Count = 0
 
 
@@ -39,6 +45,7 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     effects: Count = 0
     orphans: Count = 0
     zombies: Count = 0
+    ports: Count = 0
     unfinished: Count = 0
     requests_over: Count | None = 0
     unknown: Count = 0

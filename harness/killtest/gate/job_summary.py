@@ -6,6 +6,7 @@ from killtest.gate.baseline import Comparison
 from killtest.gate.breach import Breach
 from killtest.gate.judgement import Judgement, overall
 from killtest.gate.tally import Tally, requests_over
+from killtest.report.kill_counts import WINDOWS
 
 _MARKS = {"PASS": "✅", "FAIL": "❌", "UNKNOWN": "❔"}
 _COUNTS = ("lost", "missed", "duplicated", "corrupted")
@@ -22,12 +23,20 @@ def markdown(judgement: Judgement, folder: str) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-_HEAD = ("subject", "expect", "trials", "FAIL", "kills struck (start-up/waiting/idle)", *_COUNTS, "requests over, most")
+_HEAD = (
+    "subject",
+    "expect",
+    "trials",
+    "FAIL",
+    "kills struck (start-up/waiting/between/commit/idle)",
+    *_COUNTS,
+    "requests over, most",
+)
 _BASE_HEAD = ("subject", "figure", "ratio or difference, n, interval, test", "gates")
 
 
 def _row(tally: Tally) -> list[str]:
-    windows = "/".join(str(tally.windows[name]) for name in ("start-up", "waiting", "idle"))
+    windows = "/".join(str(tally.windows[name]) for name in WINDOWS)
     over = [excess for line in tally.trials if (excess := requests_over(line)) is not None]
     counts = [str(tally.total(what)) for what in _COUNTS]
     struck = f"{tally.struck} ({windows})"

@@ -125,7 +125,7 @@ def _coverage(tally: Tally, budget: Budget) -> list[Breach]:
     if tally.struck == 0:
         message = f"none of the kills planned in {len(tally.trials)} trials struck: nothing was tested"
         return [Breach("UNKNOWN", tally.subject, "no kill struck", message)]
-    wanted = {"start-up": budget.struck.start_up, "waiting": budget.struck.waiting, "idle": budget.struck.idle}
+    wanted: dict[str, int] = msgspec.to_builtins(budget.struck)
     short = [
         f"{tally.windows[name]} in window {name}, wanted {least}"
         for name, least in wanted.items()

@@ -10,7 +10,7 @@ from killtest.report.kill_counts import count_kills
 
 Line = dict[str, Any]
 FINDINGS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished")
-PROCESSES = ("orphans", "zombies")
+PROCESSES = ("orphans", "zombies", "ports")
 SUMMED = (*FINDINGS, "effects", *PROCESSES, "unfinished")
 
 
@@ -50,7 +50,10 @@ def _tally(label: str, lines: list[Line]) -> Tally:
     kills = [count_kills(line) for line in trials]
     windows = {
         "start-up": sum(one.start_up for one in kills),
+        "danger": sum(one.danger for one in kills),
         "waiting": sum(one.waiting for one in kills),
+        "between": sum(one.between for one in kills),
+        "commit": sum(one.commit for one in kills),
         "idle": sum(one.idle for one in kills),
     }
     controls = [line for line in lines if line["control"]]

@@ -1,16 +1,18 @@
 """The oracle: pure functions from what a trial left to findings about its data (docs/verdict.md)."""
 
-import unicodedata
-from collections import Counter
-from collections.abc import Iterable, Mapping
-from decimal import Decimal, InvalidOperation
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from killtest.judge.evidence import Evidence, Incarnation, Request
-from killtest.judge.traffic import pages
-from killtest.judge.truth import FIELDS, Product, Truth
-from killtest.store.rows import Row, Value
+from killtest.judge.answers import best_fates, fate_of, newest_versions, version_served
+from killtest.judge.course import Course, Incarnation
+from killtest.judge.evidence import Evidence
+from killtest.judge.flaw import Flaw, flaw_of, text_of
+from killtest.judge.holdings import Holdings, Inspect, held, movements, take_stock
+from killtest.judge.request_log import Proper, Request
+from killtest.judge.truth import Product, numbers_of
+from killtest.store.rows import Row
 from killtest.store.snapshot import Snapshot
 
 
@@ -19,10 +21,10 @@ class Data(msgspec.Struct, frozen=True):
 
     `lost`: never stored although a request for a page carrying it arrived, with how the best of those
     requests fared (answered, broken, held); `missed`: never requested; `duplicated`: how many rows too many;
-    `corrupted`: what is wrong with it; `unexpected`: keys that no page carries, and their number; `vanished`:
-    after which incarnation it was stored although it is absent at the end; `set_back`: stored, then absent,
-    then back (a cost, no finding). Of a store that can't be read at the end nothing is known: `rows` is None, and
-    there are no findings but the ending.
+    `corrupted`: what is wrong with it; `stale`: which version was stored and which had been served in full;
+    `unexpected`: keys that no page carries, and their number; `vanished`: after which incarnation it was stored
+    although it is absent at the end; `set_back`: stored, then absent, then back (a cost, no finding). Of a store that
+    can't be read at the end nothing is known: `rows` is None, and there are no findings but the ending.
     """
 
     rows: int | None
@@ -32,6 +34,7 @@ class Data(msgspec.Struct, frozen=True):
     missed: dict[str, str]
     duplicated: dict[str, int]
     corrupted: dict[str, str]
+    stale: dict[str, str]
     unexpected: dict[str, int]
     vanished: dict[str, str]
     set_back: dict[str, str]
@@ -41,41 +44,8 @@ class Data(msgspec.Struct, frozen=True):
     @property
     def has_finding(self) -> bool:
         """True when anything but a cost was found."""
-        found = (self.lost, self.missed, self.duplicated, self.corrupted, self.unexpected, self.vanished)
+        found = (self.lost, self.missed, self.duplicated, self.corrupted, self.stale, self.unexpected, self.vanished)
         return any(found)
-
-
-def judge_data(evidence: Evidence) -> Data:
-    """What is wrong with the rows at the end of the trial proper (`again` starts are judged apart)."""
-    course, truth = evidence.course, evidence.truth
-    proper = proper_incarnations(course.incarnations)
-    snapshots = course.snapshots[: len(proper)]
-    final = snapshots[-1]
-    products = {product.key: product for product in truth.rows}
-    if final.error is not None:
-        return _unreadable(len(products), course.snapshots)
-    counts = Counter(row.key for row in final.rows if row.key is not None)
-    absent = [key for key in products if key not in counts]
-    asked = best_answers(truth, [r for r in evidence.requests if r.incarnation < len(proper)])
-    return Data(
-        rows=len(final.rows),
-        distinct=sum(key in products for key in counts),
-        products=len(products),
-        lost={key: asked[key] for key in absent if key in asked},
-        missed={key: "never requested" for key in absent if key not in asked},
-        duplicated={key: n - 1 for key, n in sorted(counts.items()) if n > 1 and key in products},
-        corrupted=corrupted_rows(final, products),
-        unexpected={key: n for key, n in sorted(counts.items()) if key not in products},
-        vanished={key: text for key, text in vanished_keys(snapshots, counts).items() if key in products},
-        set_back=set_back_keys(snapshots),
-        columns_not_judged=not_judged(final.rows),
-        rows_after=tuple(None if one.error else len(one.rows) for one in course.snapshots),
-    )
-
-
-def _unreadable(products: int, snapshots: Iterable[Snapshot]) -> Data:
-    after = tuple(None if one.error else len(one.rows) for one in snapshots)
-    return Data(None, 0, products, {}, {}, {}, {}, {}, {}, {}, (), after)
 
 
 def proper_incarnations(incarnations: Iterable[Incarnation]) -> list[Incarnation]:
@@ -83,107 +53,85 @@ def proper_incarnations(incarnations: Iterable[Incarnation]) -> list[Incarnation
     return [one for one in incarnations if not one.is_again]
 
 
-def best_answers(truth: Truth, requests: Iterable[Request]) -> dict[str, str]:
-    """For each product that was asked for: how the best request for the page that got least far fared.
+def proper_requests(evidence: Evidence) -> Proper:
+    """The requests of the trial itself."""
+    return Proper(evidence.requests, len(proper_incarnations(evidence.course.incarnations)))
 
-    A product of two pages can only be stored once both have been answered.
+
+def judge_data(evidence: Evidence) -> Data:
+    """What is wrong with the rows at the end of the trial proper (`again` starts are judged apart)."""
+    course, products = evidence.course, evidence.truth.rows
+    snapshots = course.snapshots[: len(proper_incarnations(course.incarnations))]
+    rows_after = tuple(None if one.error else len(one.rows) for one in course.snapshots)
+    if snapshots[-1].error is not None:
+        return Data(None, 0, len(products), {}, {}, {}, {}, {}, {}, {}, {}, (), rows_after)
+    numbers, requests = numbers_of(products), proper_requests(evidence)
+    found = take_stock(snapshots[-1], numbers, _inspector(products, requests))
+    lost, missed = absent_products(products, found, requests)
+    gone, back = moved_keys(snapshots, numbers)
+    return Data(
+        rows=len(snapshots[-1].rows),
+        distinct=len(products) - len(lost) - len(missed),
+        products=len(products),
+        lost=lost,
+        missed=missed,
+        duplicated={key: found.counts[number] - 1 for key, number in numbers.items() if found.counts[number] > 1},
+        corrupted=found.wrong_places | _details(found.flaws, is_stale=False),
+        stale=_details(found.flaws, is_stale=True),
+        unexpected=dict(sorted(found.strangers.items())),
+        vanished=gone,
+        set_back=back,
+        columns_not_judged=found.columns_not_judged,
+        rows_after=rows_after,
+    )
+
+
+def _inspector(products: Sequence[Product], requests: Iterable[Request]) -> Inspect:
+    newest = newest_versions(requests)
+
+    def inspect(row: Row, number: int) -> Flaw | None:
+        product = products[number]
+        served = version_served(product, newest) if newest else 0
+        return flaw_of(row.values, product, served)
+
+    return inspect
+
+
+def _details(flaws: Mapping[str, Flaw], is_stale: bool) -> dict[str, str]:
+    return {key: flaw.detail for key, flaw in sorted(flaws.items()) if flaw.is_stale is is_stale}
+
+
+def absent_products(
+    products: Sequence[Product], found: Holdings, requests: Iterable[Request]
+) -> tuple[dict[str, str], dict[str, str]]:
+    """The products without a row: those asked for, with how that fared, and those never requested."""
+    absent = [products[number] for number, count in enumerate(found.counts) if not count]
+    if not absent:
+        return {}, {}
+    best = best_fates(requests, {page for product in absent for page in product.pages})
+    fates = {product.key: fate_of(product, best) for product in absent}
+    lost = {key: fate for key, fate in fates.items() if fate is not None}
+    return lost, {key: "never requested" for key in fates if key not in lost}
+
+
+def moved_keys(snapshots: Sequence[Snapshot], numbers: Mapping[str, int]) -> tuple[dict[str, str], dict[str, str]]:
+    """The keys that vanished and those that were set back over the snapshots that could be read.
+
+    Keys of no product, such as a lock's, come and go as they like.
     """
-    order = ("answered", "broken", "held")
-    best: dict[str, int] = {}
-    for request in pages(requests):
-        rank = 0 if request.outcome == "sent" else 2 if request.outcome == "held" else 1
-        best[request.path] = min(best.get(request.path, 2), rank)
-    return {
-        product.key: order[max(best[page] for page in product.pages if page in best)]
-        for product in truth.rows
-        if any(page in best for page in product.pages)
-    }
+    readable = [one for one in snapshots if one.error is None]
+    if len(readable) == 1:
+        return {}, {}
+    moved = movements((one.incarnation, held(one, numbers)) for one in readable)
+    gone, back = moved.vanished, moved.set_back
+    return (
+        {key: f"stored after incarnation {gone[number]}" for key, number in numbers.items() if number in gone},
+        {key: f"absent after incarnation {back[number]}" for key, number in numbers.items() if number in back},
+    )
 
 
-def corrupted_rows(snapshot: Snapshot, products: Mapping[str, Product]) -> dict[str, str]:
-    """Rows whose values no served version carries, rows without a key, and places that could not be read."""
-    wrong = {place: reason for place, _, reason in (damage.partition(": ") for damage in snapshot.damage)}
-    for row in snapshot.rows:
-        if row.key is None:
-            wrong[row.place] = "no key"
-        elif row.key in products:
-            difference = _difference(row, products[row.key])
-            if difference:
-                wrong[row.key] = difference
-    return wrong
-
-
-def _difference(row: Row, product: Product) -> str | None:
-    """The first field in which the row differs from the version nearest to it; None when it equals one."""
-    nearest: list[str] | None = None
-    for version in product.versions:
-        wrong = [field for field in FIELDS if not _agrees(row.values, version, field)]
-        if not wrong:
-            return None
-        if nearest is None or len(wrong) < len(nearest):
-            nearest = wrong
-    field = nearest[0] if nearest else "versions"
-    served = sorted({version[field] for version in product.versions if field in version})
-    return f"{field} is {row.values.get(field)!r}, served: {', '.join(map(repr, served))}"
-
-
-def _agrees(values: Mapping[str, Value], version: Mapping[str, str], field: str) -> bool:
-    if field not in values or field not in version:
-        return True
-    stored = values[field]
-    return stored is not None and _normal(field, str(stored)) == _normal(field, version[field])
-
-
-def _normal(field: str, text: str) -> str | Decimal:
-    """Text after Unicode NFC and trimming; a price as a decimal, so that 9.5 equals 9.50."""
-    trimmed = unicodedata.normalize("NFC", text).strip()
-    if field == "price":
-        try:
-            price = Decimal(trimmed)
-        except InvalidOperation:
-            return trimmed
-        return price if price.is_finite() else trimmed
-    return trimmed
-
-
-def vanished_keys(snapshots: Iterable[Snapshot], final: Mapping[str, int]) -> dict[str, str]:
-    """Keys that were stored after some incarnation and are absent at the end."""
-    gone: dict[str, str] = {}
-    for one in snapshots:
-        for row in one.rows:
-            if row.key is not None and row.key not in final:
-                gone[row.key] = f"stored after incarnation {one.incarnation}"
-    return gone
-
-
-def set_back_keys(snapshots: Iterable[Snapshot]) -> dict[str, str]:
-    """Keys that were stored, then absent, then stored again: progress that had to be made twice."""
-    seen: set[str] = set()
-    absent: dict[str, int] = {}
-    back: dict[str, str] = {}
-    for one in snapshots:
-        if one.error is not None:
-            continue
-        now = {row.key for row in one.rows if row.key is not None}
-        back |= {key: f"absent after incarnation {absent[key]}" for key in now & absent.keys()}
-        for key in now:
-            absent.pop(key, None)
-        absent |= {key: one.incarnation for key in seen - now if key not in absent}
-        seen |= now
-    return back
-
-
-def not_judged(rows: Iterable[Row]) -> tuple[str, ...]:
-    """The columns whose names are no fields of the truth, in order of appearance."""
-    names: dict[str, None] = {}
-    for row in rows:
-        names |= dict.fromkeys(row.values)
-    return tuple(name for name in names if name not in FIELDS)
-
-
-def changed_again(evidence: Evidence) -> bool | None:
+def changed_again(course: Course) -> bool | None:
     """Whether an `again` start changed the rows: True is `not_idempotent`, None when there was no such start."""
-    course = evidence.course
     proper = len(proper_incarnations(course.incarnations))
     if proper == len(course.incarnations):
         return None
@@ -191,7 +139,11 @@ def changed_again(evidence: Evidence) -> bool | None:
     return any(_content(one) != before for one in course.snapshots[proper:])
 
 
-def _content(snapshot: Snapshot) -> Counter[str]:
-    """The rows as a multiset, in an order-free form; a store that can't be read differs from every other."""
-    rows = ((row.key, sorted(row.values.items())) for row in snapshot.rows)
-    return Counter([*(msgspec.json.encode(row).decode() for row in rows), *snapshot.damage, f"error: {snapshot.error}"])
+def _content(snapshot: Snapshot) -> tuple[int, int, list[str], str | None]:
+    """The rows as a multiset: their number and the sum of their digests, in which no order shows."""
+    total = 0
+    for row in snapshot.rows:
+        values = sorted((name, type(value).__name__, text_of(value)) for name, value in row.values.items())
+        text = repr((row.key, values)).encode()
+        total += int.from_bytes(hashlib.blake2b(text, digest_size=16).digest())
+    return len(snapshot.rows), total, sorted(snapshot.damage), snapshot.error

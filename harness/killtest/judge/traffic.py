@@ -1,11 +1,12 @@
 """What the site was asked for: counts of requests, all of them costs, none of them a finding."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator
+from math import inf
 
 import msgspec
 
-from killtest.judge.evidence import Request
+from killtest.judge.request_log import Request
 
 
 class Traffic(msgspec.Struct, frozen=True):
@@ -29,43 +30,52 @@ class Traffic(msgspec.Struct, frozen=True):
     late: int
 
 
-def pages(requests: Iterable[Request]) -> list[Request]:
+def pages(requests: Iterable[Request]) -> Iterator[Request]:
     """The page requests among `requests`."""
-    return [request for request in requests if request.kind == "page"]
+    return (request for request in requests if request.is_page)
 
 
-def count(requests: Sequence[Request], minimum: int, baseline: int | None, distinct_rows: int) -> Traffic:
-    """The traffic of one trial from its request log."""
-    asked = pages(requests)
-    by_url = Counter(request.path for request in asked)
-    incarnations: dict[str, set[int]] = defaultdict(set)
-    for request in asked:
-        incarnations[request.path].add(request.incarnation)
+def count(requests: Iterable[Request], minimum: int, baseline: int | None, distinct_rows: int) -> Traffic:
+    """The traffic of one trial from its request log, which is gone through more than once."""
+    by_url, other, late = dict[str, int](), 0, 0
+    for request in requests:
+        if request.is_page:
+            by_url[request.path] = by_url.get(request.path, 0) + 1
+            late += request.late
+        else:
+            other += 1
+    asked = sum(by_url.values())
+    again = {path for path, times in by_url.items() if times > 1}
+    overlap, most = _meetings(requests, again) if again else (0, min(asked, 1))
     return Traffic(
-        requests=len(asked),
-        other=len(requests) - len(asked),
+        requests=asked,
+        other=other,
         minimum=minimum,
         baseline=baseline,
-        repeated=len(asked) - len(by_url),
-        per_row=round(len(asked) / distinct_rows, 4) if distinct_rows else None,
-        overlap=sum(len(numbers) > 1 for numbers in incarnations.values()),
-        max_concurrent=_max_concurrent(asked),
-        late=sum(request.late for request in asked),
+        repeated=asked - len(by_url),
+        per_row=round(asked / distinct_rows, 4) if distinct_rows else None,
+        overlap=overlap,
+        max_concurrent=most,
+        late=late,
     )
 
 
-def _max_concurrent(asked: Iterable[Request]) -> int:
-    """The most fetches of one URL that were open at the same time."""
+def _meetings(requests: Iterable[Request], urls: Container[str]) -> tuple[int, int]:
+    """How many of `urls` more than one incarnation fetched, and the most fetches of one that were open at a time."""
+    incarnations: dict[str, set[int]] = defaultdict(set)
     steps: dict[str, list[tuple[float, int]]] = defaultdict(list)
-    for request in asked:
-        if request.ended_s is not None:
-            # An end sorts before a start at the same moment: those two did not overlap.
-            steps[request.path] += [(request.arrived_s, 1), (request.ended_s, -1)]
-    return max((_peak(sorted(moments)) for moments in steps.values()), default=0)
+    for request in pages(requests):
+        if request.path in urls:
+            incarnations[request.path].add(request.incarnation)
+            # An end sorts before a start at the same moment: those two did not overlap. What is open has no end yet.
+            ended_s = inf if request.ended_s is None else request.ended_s
+            steps[request.path] += [(request.arrived_s, 1), (ended_s, -1)]
+    overlap = sum(len(numbers) > 1 for numbers in incarnations.values())
+    return overlap, max(_peak(sorted(moments)) for moments in steps.values())
 
 
 def _peak(moments: Iterable[tuple[float, int]]) -> int:
-    now = most = 0
+    now, most = 0, 1
     for _, change in moments:
         now += change
         most = max(most, now)

@@ -4,8 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from killtest.judge import oracle, traffic
-from killtest.judge.evidence import Course, Evidence
+from killtest.judge import ending, oracle, traffic
+from killtest.judge.course import Course
+from killtest.judge.evidence import Evidence
 from killtest.judge.oracle import Data
 from killtest.judge.traffic import Traffic
 
@@ -18,7 +19,8 @@ class Verdict(msgspec.Struct, frozen=True):
 
     `cause` says whom it is about: the faults, the subject without faults (`control`), or killtest itself
     (`harness`); None for PASS. `not_idempotent` is what `again` starts showed (None: there were none).
-    `problem` says in words why it is UNKNOWN.
+    `problem` says in words why it is UNKNOWN, `ending_detail` why the trial ended otherwise than finished, where that
+    is known.
     """
 
     outcome: Outcome
@@ -28,6 +30,7 @@ class Verdict(msgspec.Struct, frozen=True):
     false_done: bool = False
     not_idempotent: bool | None = None
     problem: str | None = None
+    ending_detail: str | None = None
 
 
 class Control(msgspec.Struct, frozen=True):
@@ -39,20 +42,21 @@ class Control(msgspec.Struct, frozen=True):
 
 def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
     """Judge one trial. `control` is None for a control itself, and where none was run."""
-    data = oracle.judge_data(evidence)
-    proper = len(oracle.proper_incarnations(evidence.course.incarnations))
-    requests = [request for request in evidence.requests if request.incarnation < proper]
+    course = evidence.course
+    if not oracle.proper_incarnations(course.incarnations):
+        return unknown("no incarnation was started")
+    data, requests = oracle.judge_data(evidence), oracle.proper_requests(evidence)
     baseline = control.requests if control else None
-    counted = traffic.count(requests, evidence.truth.minimum, baseline, data.distinct)
     outcome, cause, problem = _outcome(evidence, data, control)
     return Verdict(
         outcome=outcome,
         cause=cause,
         data=data,
-        traffic=counted,
-        false_done=evidence.course.ending == "finished" and bool(data.lost or data.missed),
-        not_idempotent=oracle.changed_again(evidence),
+        traffic=traffic.count(requests, evidence.truth.minimum, baseline, data.distinct),
+        false_done=course.ending == "finished" and bool(data.lost or data.missed),
+        not_idempotent=oracle.changed_again(course),
         problem=problem,
+        ending_detail=ending.detail_of(course, requests),
     )
 
 
@@ -63,7 +67,7 @@ def unknown(problem: str) -> Verdict:
 
 def has_finding(course: Course, data: Data) -> bool:
     """True when ending, data or processes hold a finding; traffic and time are costs."""
-    return course.ending != "finished" or data.has_finding or bool(course.orphans or course.zombies)
+    return course.ending != "finished" or data.has_finding or bool(course.orphans or course.zombies or course.ports)
 
 
 def _outcome(evidence: Evidence, data: Data, control: Control | None) -> tuple[Outcome, Cause | None, str | None]:
@@ -77,8 +81,6 @@ def _outcome(evidence: Evidence, data: Data, control: Control | None) -> tuple[O
         return "FAIL", "control" if is_undisturbed else "faults", None
     if evidence.planned_faults and not struck:
         return "UNKNOWN", "harness", "none of the planned faults struck: the subject never got to any of them"
-    if not oracle.proper_incarnations(course.incarnations):
-        return "UNKNOWN", "harness", "no incarnation was started"
     return "PASS", None, None
 
 

@@ -12,7 +12,7 @@ from killtest.errors import UsageError
 
 Positive = Annotated[float, Meta(gt=0)]
 Command = Annotated[tuple[str, ...], Meta(min_length=1)]
-BUILT_READERS = ("sqlite", "jsonl", "files")
+BUILT_READERS = ("sqlite", "jsonl", "csv", "json", "files")
 # In the contract, and not built yet: naming them must fail aloud rather than be ignored.
 _LATER_FIELDS = ("reload", "services", "instances")
 
@@ -58,9 +58,10 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the rows are, below the store folder, and how to read them.
 
-    `query` (sqlite) names the columns: `key` is the natural key; `key` (jsonl) names the column that is. For files,
-    one row each, `key` is a pattern whose group is searched for in what `key_from` says: the file's path below the
-    store folder or its content; `fields` are columns, each with such a pattern for the content.
+    `query` (sqlite) names the columns: `key` is the natural key; `key` (jsonl, csv, json) names the column that is.
+    `delimiter` (csv) stands between two fields. For files, one row each, `key` is a pattern whose group is searched
+    for in what `key_from` says: the file's path below the store folder or its content; `fields` are columns, each
+    with such a pattern for the content.
     """
 
     reader: str
@@ -69,6 +70,7 @@ class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key: str | None = None
     key_from: Literal["path", "content"] = "path"
     fields: dict[str, str] = {}
+    delimiter: str = ","
 
 
 class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -127,6 +129,10 @@ def check_store(store: StoreNeeds, source: str) -> None:
         _check_patterns(store, source)
     elif store.fields or store.key_from != "path":
         raise UsageError(f"{source}: `key_from` and [store.fields] go with the reader files, not {store.reader}")
+    if store.delimiter != "," and store.reader != "csv":
+        raise UsageError(f"{source}: `delimiter` goes with the reader csv, not {store.reader}")
+    if len(store.delimiter) != 1 or store.delimiter in '\r\n"':
+        raise UsageError(f"{source}: store: delimiter = {store.delimiter!r} is not one character that can part fields")
 
 
 def _check_patterns(store: StoreNeeds, source: str) -> None:

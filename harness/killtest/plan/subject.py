@@ -51,14 +51,19 @@ def from_command(
     key: str | None,
     query: str | None,
     key_from: Literal["path", "content"] = "path",
+    delimiter: str = ",",
 ) -> Subject:
-    """A subject without a manifest: `store` is READER:PATH, relative words of the command are the caller's files."""
+    r"""A subject without a manifest: `store` is READER:PATH, relative words of the command are the caller's files.
+
+    The `delimiter` \t, of two characters, is a tab: a shell's line bears that badly.
+    """
     reader, path = reader_and_path(store)
     if not command:
         raise UsageError(
             "no command: put it behind --, for example: killtest run --store … -- node crawl.js {site_url}"
         )
-    needs = StoreNeeds(reader=reader, path=path, query=query, key=key, key_from=key_from)
+    delimiter = delimiter.replace("\\t", "\t")
+    needs = StoreNeeds(reader=reader, path=path, query=query, key=key, key_from=key_from, delimiter=delimiter)
     check_store(needs, "--store")
     return Subject(name=name_of(command), command=tuple(command), store=needs, folder=str(Path.cwd()))
 

@@ -19,7 +19,7 @@ from killtest.report.table import Cell, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-OTHER_FINDINGS = ("corrupted", "stale", "unexpected", "vanished", "orphans", "zombies")
+OTHER_FINDINGS = ("corrupted", "stale", "unexpected", "vanished", "orphans", "zombies", "ports")
 
 
 @dataclass(frozen=True)
@@ -201,15 +201,9 @@ def _other_faults(sample: Sample, text: Words) -> Cell:
 
 def _coverage_columns() -> list[Column]:
     """Where the kills struck."""
-    columns: list[Column] = [("kills_struck", _kills_of("struck"))]
-    for key, name in (
-        ("window_start_up", "start_up"),
-        ("window_waiting", "waiting"),
-        ("window_idle", "idle"),
-        ("window_unknown", "window_unknown"),
-    ):
-        columns.append((key, _window_share(name)))
-    return columns
+    windows = ("danger", "waiting", "between", "commit", "idle", "start_up")
+    columns: list[Column] = [(f"window_{name}", _window_share(name)) for name in windows]
+    return [("kills_struck", _kills_of("struck")), *columns, ("window_unknown", _window_share("window_unknown"))]
 
 
 def _window_share(name: str) -> Callable[[Sample, Words], Cell]:

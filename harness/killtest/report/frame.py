@@ -86,18 +86,21 @@ def trial_row(line: Line) -> dict[str, Any]:
         "outcome": line.get("outcome") or "UNKNOWN",
         "cause": line.get("cause"),
         "ending": line.get("ending"),
+        "ending_detail": line.get("ending_detail"),
     }
     row |= {name: data.get(name) for name in ("products", "rows", "distinct")}
     row |= {name: (data.get(name) or {}).get("count") for name in KEY_LISTS}
     row |= {name: data.get(name) for name in ("false_done", "not_idempotent")}
     row["effects"] = json.dumps(line.get("effects") or {}, ensure_ascii=False, sort_keys=True)
-    row |= {name: processes.get(name) for name in ("orphans", "zombies")}
+    row |= {name: processes.get(name) for name in ("orphans", "zombies", "ports")}
     row |= {name: traffic.get(name) for name in TRAFFIC}
     row["over_minimum"] = _difference(traffic.get("requests"), traffic.get("minimum"))
     row["rows_per_product"] = _ratio(data.get("rows"), data.get("products"))
     row["requests_per_minimum"] = _ratio(traffic.get("requests"), traffic.get("minimum"))
     row["rows_by_killed"] = rows_committed_by_killed(line)
-    row |= {f"kills_{name}": value for name, value in asdict(count_kills(line)).items()}
+    kills = count_kills(line)
+    row |= {f"kills_{name}": value for name, value in asdict(kills).items()}
+    row["kills_danger"] = kills.danger
     row["incarnations"] = len(line.get("incarnations") or [])
     row["self_deaths"] = line.get("self_deaths")
     row["wall_s"] = _part(line, "time").get("wall_s")

@@ -69,7 +69,10 @@ ENGLISH: dict[str, str] = {
     "kills_escalated": "escalated",
     "other_faults": "other faults struck",
     "window_start_up": "start-up",
+    "window_danger": "in a danger window",
     "window_waiting": "waiting",
+    "window_between": "between answer and commit",
+    "window_commit": "inside a commit",
     "window_idle": "idle",
     "window_unknown": "window unknown",
     "outcome": "outcome",
@@ -128,8 +131,10 @@ ENGLISH: dict[str, str] = {
         "when a polite signal had to be followed by SIGKILL."
     ),
     "caption_coverage": (
-        "Kills that struck, and how many of them in each window (percent of those struck): start-up is "
-        "before the first request, waiting has a request open at the site, idle has none. n = {n} trials."
+        "Kills that struck, and how many of them in each window (percent of those struck). In danger: waiting "
+        "has a request open at the site, between answer and commit has an answer whose row is not stored, inside "
+        "a commit the store is in the middle of a write. Idle is none of these, start-up is before the first "
+        "request. n = {n} trials."
     ),
     "caption_controls": (
         "One line per control; n = {n}. Requests are page requests, the minimum is what a perfect crawl "
@@ -141,6 +146,11 @@ ENGLISH: dict[str, str] = {
     "summary_finished": "Trials finished: {finished} of {planned}. Controls: {controls}.",
     "summary_incomplete": "**Incomplete**: {left} planned trials have not finished.",
     "summary_unplanned": "not stated",
+    "summary_coverage": "Kill coverage: {sentence}",
+    "summary_coverage_sentence": (
+        "{danger} of {struck} kills hit a danger window: {waiting} waiting, {between} between answer and commit, "
+        "{commit} inside a commit; {idle} idle, {start_up} during start-up, {window_unknown} unknown."
+    ),
     "summary_command": "Regenerate this page, the tables and the figures:",
     "summary_figures": "Figures",
     "summary_files": "Every trial: [summary.csv](summary.csv). Every table: [tables/](tables).",
@@ -205,7 +215,10 @@ CHINESE: dict[str, str] = {
     "kills_escalated": "升级为 SIGKILL",
     "other_faults": "其他故障命中",
     "window_start_up": "启动中",
+    "window_danger": "危险窗口",
     "window_waiting": "等待响应",
+    "window_between": "响应与提交之间",
+    "window_commit": "提交之中",
     "window_idle": "空闲",
     "window_unknown": "窗口未知",
     "outcome": "结论",
@@ -254,8 +267,9 @@ CHINESE: dict[str, str] = {
     ),
     "caption_kills": "所有试验(含 UNKNOWN)的终止次数;n = {n} 次试验。升级:温和信号之后不得不再发 SIGKILL。",
     "caption_coverage": (
-        "命中的终止,以及落在各窗口的次数(占命中的百分比):启动中指首个请求之前,等待响应指站点上有未完成的"
-        "请求,空闲指没有。n = {n} 次试验。"
+        "命中的终止,以及落在各窗口的次数(占命中的百分比)。危险窗口:等待响应指站点上有未完成的请求,响应与提"
+        "交之间指已收到响应而相应的行尚未存储,提交之中指存储正写到一半。空闲指都不是,启动中指首个请求之前。"
+        "n = {n} 次试验。"
     ),
     "caption_controls": (
         "每行一次对照;n = {n}。请求数为页面请求,最少请求数是完美抓取所需的请求数,耗时单位为秒。再次运行有"
@@ -265,6 +279,11 @@ CHINESE: dict[str, str] = {
     "summary_finished": "已完成的试验:{finished} / {planned}。对照:{controls}。",
     "summary_incomplete": "**未完成**:还有 {left} 次计划的试验没有完成。",
     "summary_unplanned": "未说明",
+    "summary_coverage": "终止覆盖:{sentence}",
+    "summary_coverage_sentence": (
+        "{struck} 次命中的终止中 {danger} 次落在危险窗口:等待响应 {waiting},响应与提交之间 {between},"
+        "提交之中 {commit};空闲 {idle},启动中 {start_up},未知 {window_unknown}。"
+    ),
     "summary_command": "重新生成本页、表格与图:",
     "summary_figures": "图",
     "summary_files": "每次试验:[summary.csv](summary.csv)。全部表格:[tables/](tables)。",

@@ -12,7 +12,7 @@ from typing import Any
 
 FATAL_SIGNALS = frozenset({"KILL", "INT", "TERM", "HUP", "QUIT"})
 STRUCK = frozenset({"struck", "before_first_request", "escalated"})
-WINDOWS = ("start-up", "waiting", "idle")
+WINDOWS = ("start-up", "waiting", "between", "commit", "idle")
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class KillCounts:
     """Numbers of faults of one trial.
 
     `planned` = `struck` + `not_reached`, also when the trial ended before its later faults were written down;
-    `struck` = `start_up` + `waiting` + `idle` + `window_unknown`. A kill that was `escalated` also struck.
+    `struck` = `start_up` + `danger` + `idle` + `window_unknown`. A kill that was `escalated` also struck.
     """
 
     planned: int
@@ -31,10 +31,17 @@ class KillCounts:
     in_flight: int
     start_up: int
     waiting: int
+    between: int
+    commit: int
     idle: int
     window_unknown: int
     others_planned: int
     others_struck: int
+
+    @property
+    def danger(self) -> int:
+        """Kills that hit a danger window: something asked for and not yet safely stored was at stake."""
+        return self.waiting + self.between + self.commit
 
 
 def is_kill(planned: str) -> bool:
@@ -70,6 +77,8 @@ def count_kills(line: Mapping[str, Any]) -> KillCounts:
         in_flight=sum(bool(fault.get("in_flight")) for fault in kills),
         start_up=windows.count("start-up"),
         waiting=windows.count("waiting"),
+        between=windows.count("between"),
+        commit=windows.count("commit"),
         idle=windows.count("idle"),
         window_unknown=sum(window not in WINDOWS for window in windows),
         others_planned=len(planned_texts) - planned,

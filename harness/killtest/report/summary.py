@@ -10,7 +10,9 @@ import os
 import re
 import shlex
 import tempfile
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +22,7 @@ from killtest.report.comparison import comparison_tables
 from killtest.report.figure import article_figure, comparison_figure, image
 from killtest.report.frame import Line, Plan, ledger_frame, subject_label, trials_csv
 from killtest.report.headings import Words, words
+from killtest.report.kill_counts import count_kills
 from killtest.report.table import Table, csv_text, markdown, print_table
 from killtest.report.timeline import timeline_figure
 
@@ -86,8 +89,27 @@ def _head(campaign_dir: Path, lines: Sequence[Line], text: Words, planned: int |
     parts.append(text["summary_finished"].format(finished=finished, planned=shown, controls=controls))
     if planned is not None and finished < planned:
         parts.append(text["summary_incomplete"].format(left=planned - finished))
+    parts += _coverage(lines, text)
     parts += [text["summary_command"], f"    {command}", text["summary_files"]]
     return "\n\n".join(parts) + "\n"
+
+
+def _coverage(lines: Sequence[Line], text: Words) -> list[str]:
+    """How many kills of the campaign hit a danger window, and how many of each subject; nothing without kills."""
+    by_subject: dict[str, Counter[str]] = {}
+    for line in lines:
+        kills = count_kills(line)
+        by_subject.setdefault(subject_label(line), Counter()).update(asdict(kills) | {"danger": kills.danger})
+    told = [f"- {name}: {_sentence(sums, text)}" for name, sums in sorted(by_subject.items()) if sums["struck"]]
+    if not told:
+        return []
+    total = _sentence(sum(by_subject.values(), Counter()), text)
+    return [text["summary_coverage"].format(sentence=total), "\n".join(told)]
+
+
+def _sentence(sums: Counter[str], text: Words) -> str:
+    names = ("danger", "struck", "waiting", "between", "commit", "idle", "start_up", "window_unknown")
+    return text["summary_coverage_sentence"].format_map({name: sums[name] for name in names})
 
 
 def _figures(

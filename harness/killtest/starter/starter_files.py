@@ -87,6 +87,8 @@ def _store(store: StoreNeeds) -> str:
     lines = {"reader": store.reader, "path": store.path, "query": store.query, "key": store.key}
     if store.key_from != "path":
         lines["key_from"] = store.key_from
+    if store.delimiter != ",":
+        lines["delimiter"] = store.delimiter
     text = _lines({name: value for name, value in lines.items() if value is not None})
     return text + (f"\n[store.fields]\n{_lines(store.fields)}" if store.fields else "")
 

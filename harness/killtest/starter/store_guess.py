@@ -5,6 +5,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import msgspec
+
 from killtest.errors import StoreError
 from killtest.judge.truth import FIELDS
 from killtest.plan.manifest import StoreNeeds
@@ -14,6 +16,7 @@ from killtest.store.snapshot import Snapshot
 
 # So many files of a kind may be different things, such as a log beside the rows.
 _FEW = 5
+_DELIMITERS = (",", ";", "\t", "|")
 _COMPANIONS = ("-wal", "-journal", "-shm")
 # By what they tell when two catch the same keys: markup says more than the bare form of a key.
 _CONTENT_KEYS = (r'class="sku">([^<]+)<', r'"sku": *"([^"]+)"', r"\b(SKU-\d+)\b")
@@ -26,10 +29,10 @@ def guesses(store: Path, scratch: Path, keys: frozenset[str]) -> list[StoreNeeds
     """Ways to read what lies below `store` that find some of `keys`, the best first.
 
     Every guess is tried with the very reader that a trial will use. More keys are better, then fewer rows beyond
-    them, then more columns to compare; a database comes before lines, and lines before files.
+    them, then more columns to compare; a database comes before lines, lines and tables before files.
     """
     ranked: list[tuple[int, int, int, int, StoreNeeds]] = []
-    for needs in _candidates(store, scratch):
+    for needs in _candidates(store, scratch, keys):
         taken = snapshot.take(needs, store, scratch, 0)
         found = {row.key for row in taken.rows} & keys
         if found:
@@ -43,23 +46,39 @@ def columns(needs: StoreNeeds, store: Path, scratch: Path) -> str:
     """In words, what there is to choose a key from; empty when nothing can be said."""
     if needs.reader == "sqlite":
         return "; ".join(f"{table} has {', '.join(names)}" for table, names in _tables(store, needs, scratch).items())
-    if needs.reader == "jsonl":
+    if needs.reader != "files":
         return ", ".join(_names(snapshot.take(needs, store, scratch, 0)))
     files = matching(store, needs.path)
     return f"{len(files)} files such as {files[0].relative_to(store)}" if files else ""
 
 
-def _candidates(store: Path, scratch: Path) -> Iterator[StoreNeeds]:
+def _candidates(store: Path, scratch: Path, keys: frozenset[str]) -> Iterator[StoreNeeds]:
     files = [path for path in matching(store, "**/*") if not path.name.endswith(_COMPANIONS)]
     databases = [path for path in files if _is_database(path)]
     for path in databases:
         yield from _of_database(str(path.relative_to(store)), store, scratch)
     groups = list(_patterns(store, [path for path in files if path not in databases]))
     for pattern in groups:
-        lines = StoreNeeds("jsonl", pattern, key="key")
-        yield from (StoreNeeds("jsonl", pattern, key=name) for name in _names(snapshot.take(lines, store, scratch, 0)))
+        for needs in _of_texts(pattern):
+            taken = snapshot.take(needs, store, scratch, 0)
+            # A first row that holds keys is no header, so this is no table that the reader could read.
+            if not keys.intersection(_names(taken)):
+                yield from (msgspec.structs.replace(needs, key=name) for name in _columns_with(keys, taken))
     for pattern in groups:
         yield from _of_files(pattern)
+
+
+def _of_texts(pattern: str) -> Iterator[StoreNeeds]:
+    """Ways to read a text, each with a key that serves to see its columns."""
+    yield StoreNeeds("jsonl", pattern, key="key")
+    yield StoreNeeds("json", pattern, key="key")
+    yield from (StoreNeeds("csv", pattern, key="key", delimiter=mark) for mark in _DELIMITERS)
+
+
+def _columns_with(keys: frozenset[str], taken: Snapshot) -> list[str]:
+    """The columns in which some key of the shop stands."""
+    found = {name for row in taken.rows for name, value in row.values.items() if value in keys}
+    return [name for name in _names(taken) if name in found or name == "key"]
 
 
 def _is_database(path: Path) -> bool:
@@ -98,7 +117,8 @@ def _patterns(store: Path, files: Iterable[Path]) -> Iterator[str]:
     groups: dict[tuple[Path, str], list[Path]] = defaultdict(list)
     for path in files:
         relative = path.relative_to(store)
-        groups[relative.parent, relative.suffix].append(relative)
+        endings = relative.suffixes[-2:] if relative.suffix == ".gz" else relative.suffixes[-1:]
+        groups[relative.parent, "".join(endings)].append(relative)
     for (folder, suffix), members in groups.items():
         if len(members) <= _FEW:
             yield from map(str, members)

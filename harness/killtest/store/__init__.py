@@ -4,7 +4,7 @@ from pathlib import Path
 
 from killtest.errors import StoreError
 from killtest.plan.manifest import StoreNeeds
-from killtest.store import files, jsonl, sqlite
+from killtest.store import csv_table, files, json_array, jsonl, sqlite
 from killtest.store.rows import Rows
 
 __all__ = ["Rows", "read"]
@@ -16,11 +16,18 @@ def read(needs: StoreNeeds, folder: Path, scratch: Path) -> Rows | None:
     Nothing in `folder` is opened for writing: the reader works on a copy in `scratch`, an existing empty
     folder that the caller removes. StoreError when what is there can't be read.
     """
+    key = needs.key or ""
     try:
-        if needs.reader == "sqlite":
-            return sqlite.read(folder / needs.path, needs.query or "", scratch)
-        if needs.reader == "files":
-            return files.read(folder, needs)
-        return jsonl.read(folder, needs.path, needs.key or "")
+        match needs.reader:
+            case "sqlite":
+                return sqlite.read(folder / needs.path, needs.query or "", scratch)
+            case "files":
+                return files.read(folder, needs)
+            case "csv":
+                return csv_table.read(folder, needs.path, key, needs.delimiter)
+            case "json":
+                return json_array.read(folder, needs.path, key)
+            case _:
+                return jsonl.read(folder, needs.path, key)
     except OSError as error:
         raise StoreError(f"store {needs.path}: {error}") from error

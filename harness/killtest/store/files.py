@@ -18,8 +18,8 @@ def read(folder: Path, needs: StoreNeeds) -> Rows | None:
     """A row for every file below `folder` that matches `needs.path`; None while there is none.
 
     The patterns `key` and `fields` are searched, and what their group catches is the value. A file in which the key
-    finds nothing (cut short, say) is a row without a key, at the place of its relative path. Each file is read in one
-    go, which copies it, and not at all when only its path is asked for.
+    finds nothing (cut short, say) is a row without a key, at the place of its relative path, and a write under way.
+    Each file is read in one go, which copies it, and not at all when only its path is asked for.
     """
     files = matching(folder, needs.path)
     if not files:
@@ -35,7 +35,7 @@ def read(folder: Path, needs: StoreNeeds) -> Rows | None:
         columns = {name: _in_text(pattern, text) for name, pattern in fields.items()}
         found = _in_text(key, text) if is_in_content else _caught(key, place)
         rows.append(row_of(columns | {"key": found}, place))
-    return Rows(tuple(rows))
+    return Rows(tuple(rows), in_commit=any(row.key is None for row in rows))
 
 
 def _in_text(pattern: re.Pattern[str], text: str) -> str | None:

@@ -16,10 +16,14 @@ class Row(msgspec.Struct, frozen=True):
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """All rows that could be read, and the places that could not, each with its reason."""
+    """All rows that could be read, and the places that could not, each with its reason.
+
+    `in_commit`: the store was in the middle of a write, as seen before any reading could change it.
+    """
 
     rows: tuple[Row, ...] = ()
     damage: tuple[str, ...] = ()
+    in_commit: bool = False
 
 
 def row_of(columns: dict[str, Any], place: str) -> Row:

@@ -1,12 +1,14 @@
 """What the store held after an incarnation, and its lines in snapshot.jsonl."""
 
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
 from killtest import store
 from killtest.errors import QueryError, StoreError
+from killtest.pieces import Pieces
 from killtest.plan.manifest import StoreNeeds
 from killtest.store.rows import Row
 
@@ -15,14 +17,16 @@ class Snapshot(msgspec.Struct, frozen=True):
     """The rows after `incarnation`; `error` says why they could not be read, `exists` whether there was a store.
 
     `is_mistake`: it is the manifest's question that could not be answered, not the store that is damaged.
+    `in_commit`: the reader saw the store in the middle of a write, before any reading changed it.
     """
 
     incarnation: int
-    rows: tuple[Row, ...] = ()
+    rows: Sequence[Row] = ()
     damage: tuple[str, ...] = ()
     exists: bool = True
     error: str | None = None
     is_mistake: bool = False
+    in_commit: bool = False
 
 
 def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Snapshot:
@@ -36,7 +40,7 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Sn
         shutil.rmtree(scratch)
     if rows is None:
         return Snapshot(incarnation, exists=False)
-    return Snapshot(incarnation, rows.rows, rows.damage)
+    return Snapshot(incarnation, rows.rows, rows.damage, in_commit=rows.in_commit)
 
 
 def to_lines(snapshot: Snapshot) -> bytes:
@@ -52,15 +56,27 @@ def to_lines(snapshot: Snapshot) -> bytes:
     )
 
 
-def from_lines(data: bytes) -> list[Snapshot]:
-    """The snapshots written by `to_lines`, one after another."""
+class _Numbered(msgspec.Struct, frozen=True):
+    number: int = msgspec.field(name="in")
+
+
+def from_lines(path: Path) -> list[Snapshot]:
+    """The snapshots written by `to_lines` one after another; their rows are read anew whenever they are asked for.
+
+    OSError or msgspec.DecodeError when there are none, or they are damaged.
+    """
     heads: dict[int, Snapshot] = {}
-    rows: dict[int, list[Row]] = {}
-    for line in filter(None, data.split(b"\n")):
-        raw = msgspec.json.decode(line)
-        if "in" in raw:
-            rows[raw["in"]].append(msgspec.convert(raw, Row))
-        else:
-            head = msgspec.convert(raw, Snapshot)
-            heads[head.incarnation], rows[head.incarnation] = head, []
-    return [msgspec.structs.replace(head, rows=tuple(rows[number])) for number, head in heads.items()]
+    rows: dict[int, Pieces[Row]] = {}
+    decode, decode_row, at = msgspec.json.Decoder(_Numbered).decode, msgspec.json.Decoder(Row).decode, 0
+    with path.open("rb") as file:
+        for line in file:
+            if line.startswith(b'{"in":'):
+                number = decode(line).number
+                if number not in rows:
+                    raise msgspec.ValidationError(f"a row of incarnation {number}, of which there is no snapshot")
+                rows[number].add(at, len(line))
+            else:
+                head = msgspec.json.decode(line, type=Snapshot)
+                heads[head.incarnation], rows[head.incarnation] = head, Pieces(path, decode_row)
+            at += len(line)
+    return [msgspec.structs.replace(head, rows=rows[number]) for number, head in heads.items()]

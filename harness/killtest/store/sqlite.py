@@ -9,7 +9,10 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+import msgspec
+
 from killtest.errors import QueryError, StoreError
+from killtest.store import transaction
 from killtest.store.rows import Rows, row_of
 
 _COMPANIONS = ("", "-wal", "-journal")
@@ -20,9 +23,11 @@ def read(database: Path, query: str, scratch: Path) -> Rows | None:
     """The rows that `query` gives, as a restart would find them; None while there is no database or no table yet."""
     if not database.exists():
         return None
+    in_commit = transaction.is_open(database.resolve())
     connection = _open_copy(database, scratch)
     try:
-        return _run(connection, query)
+        rows = _run(connection, query)
+        return msgspec.structs.replace(rows, damage=_damage(connection), in_commit=in_commit)
     except sqlite3.OperationalError as error:
         if "no such table" in str(error):
             return None
@@ -54,8 +59,9 @@ def tables(database: Path, scratch: Path) -> dict[str, list[str]]:
 
 def _open_copy(database: Path, scratch: Path) -> sqlite3.Connection:
     copy = scratch / database.name
+    home = database.resolve()  # SQLite looks for the companions beside the file that a link leads to
     for suffix in _COMPANIONS:
-        source = database.with_name(database.name + suffix)
+        source = home.with_name(home.name + suffix)
         if source.exists():
             shutil.copyfile(source, copy.with_name(copy.name + suffix))
     connection = sqlite3.connect(copy)
@@ -71,3 +77,14 @@ def _run(connection: sqlite3.Connection, query: str) -> Rows:
         raise QueryError(f"the query gives no column `key`, only {', '.join(names) or 'nothing'}: {query}")
     rows = (dict(zip(names, values, strict=True)) for values in cursor)
     return Rows(tuple(row_of(row, f"row {number}") for number, row in enumerate(rows, 1)))
+
+
+def _damage(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """The first thing that SQLite's own check finds: rows may be read, and tree and index disagree all the same."""
+    try:
+        found = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.OperationalError:
+        return ()  # it needs something of the subject's own, such as a collation or a module
+    except sqlite3.DatabaseError as error:
+        found = str(error)
+    return () if found == "ok" else (f"integrity check: {' '.join(str(found).split())}",)

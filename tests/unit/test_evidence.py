@@ -1,0 +1,192 @@
+"""Evidence on disk: written, read back by the line, and refused when it is damaged."""
+
+import importlib
+import pkgutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+import pytest
+from evidence_builder import CLEAN, crawl, evidence, incarnation, product, request, row, struck, truth
+from killtest import judge as judge_package
+from killtest.errors import UsageError
+from killtest.judge import request_log
+from killtest.judge import truth as truths
+from killtest.judge.evidence import Evidence, Request, read, write_course
+from killtest.judge.truth import Product, Truth, numbers_of
+from killtest.judge.verdict import judge
+from killtest.pieces import Pieces
+from killtest.store.rows import Row
+from killtest.store.snapshot import Snapshot
+from msgspec.structs import replace
+
+
+def write_truth(folder: Path, told: Truth) -> None:
+    """The truth as a trial stores it."""
+    (folder / "truth.json").write_bytes(msgspec.json.encode(told) + b"\n")
+
+
+def store(told: Evidence, folder: Path, log: Sequence[Request] | None = None) -> Path:
+    """The folder of a trial that left this evidence."""
+    write_course(folder, told.course)
+    write_truth(folder, told.truth)
+    lines = told.requests if log is None else log
+    (folder / "site.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in lines))
+    return folder
+
+
+TOLD = evidence(
+    CLEAN[:2],
+    Snapshot(1, (*CLEAN, row(1), Row(None, {"price": 9.5}, "row 7")), ("line 8: torn",)),
+    requests=[*crawl(), request(9, "/product/5", incarnation=1)],
+    faults=(replace(struck(), t_s=4.5, window=None),),
+    incarnations=(incarnation(ended_s=4.5, exit=-9, ended_by="fault"), incarnation(1)),
+    ports=(80,),
+    hung_on=("a",),
+)
+
+
+def test_what_was_written_is_read_back_and_judged_alike(tmp_path: Path) -> None:
+    found = read(store(TOLD, tmp_path), is_control=False, planned_faults=1)
+    assert [tuple(one.rows) for one in found.course.snapshots] == [tuple(one.rows) for one in TOLD.course.snapshots]
+    assert (tuple(found.truth.rows), found.truth.minimum) == (TOLD.truth.rows, 6)
+    assert tuple(found.requests) == TOLD.requests
+    assert judge(found) == judge(TOLD)
+    assert (found.course.ports, found.course.hung_on) == ((80,), ("a",))
+    assert (found.is_control, found.planned_faults) == (False, 1)
+
+
+def test_faults_are_located_as_the_evidence_is_read(tmp_path: Path) -> None:
+    (fault,) = read(store(TOLD, tmp_path), is_control=False, planned_faults=1).course.faults
+    assert (fault.window, fault.in_flight, fault.since_first_request_s) == ("between", (), 3.5)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2000])
+def test_truth_of_any_size_is_read(count: int, tmp_path: Path) -> None:
+    """2,000 products take several blocks, whose borders fall anywhere."""
+    write_truth(tmp_path, truth(count, versions=3, pages=2))
+    found = truths.read(tmp_path / "truth.json")
+    assert (found.minimum, tuple(found.rows)) == (2 * count + 1, truth(count, 3, 2).rows)
+
+
+def test_truth_in_another_layout_is_read_as_well(tmp_path: Path) -> None:
+    (tmp_path / "truth.json").write_bytes(msgspec.json.format(msgspec.json.encode(truth()), indent=1))
+    found = truths.read(tmp_path / "truth.json")
+    assert (found.minimum, tuple(found.rows)) == (6, truth().rows)
+
+
+def test_text_that_looks_like_the_border_of_two_products_is_text(tmp_path: Path) -> None:
+    tricky = Product(']},{"key":"x', ("]}", '{"key":'), ({"title": ']},{"key":', "price": '"]},{"key":"'},) * 2)
+    write_truth(tmp_path, Truth(3, (tricky, tricky, product(1))))
+    assert tuple(truths.read(tmp_path / "truth.json").rows) == (tricky, tricky, product(1))
+
+
+def test_truth_is_read_by_number_and_by_key(tmp_path: Path) -> None:
+    write_truth(tmp_path, truth(3, versions=2, pages=2))
+    found = truths.read(tmp_path / "truth.json")
+    assert (found.minimum, len(found.rows)) == (7, 3)
+    assert [found.rows[number] for number in (2, 0, 1)] == [truth(3, 2, 2).rows[number] for number in (2, 0, 1)]
+    assert numbers_of(found.rows) == numbers_of(truth(3).rows) == {"SKU-00001": 0, "SKU-00002": 1, "SKU-00003": 2}
+    assert truths.read(tmp_path / "truth.json").rows[-1].key == "SKU-00003"
+
+
+def test_rows_of_each_snapshot_are_its_own_and_empty_ones_stay_empty(tmp_path: Path) -> None:
+    told = evidence(CLEAN[:1], [], CLEAN[1:], Snapshot(3, error="locked", in_commit=True))
+    found = read(store(told, tmp_path), is_control=True, planned_faults=0).course.snapshots
+    assert [[one.key for one in taken.rows] for taken in found] == [
+        ["SKU-00001"],
+        [],
+        [f"SKU-{n:05}" for n in range(2, 6)],
+        [],
+    ]
+    assert (found[3].error, found[3].in_commit, found[0].in_commit) == ("locked", True, False)
+
+
+def test_log_is_in_the_order_of_arrival_with_the_later_line_of_a_request(tmp_path: Path) -> None:
+    lines = [request(3, "/c"), request(1, "/a", outcome="open", ended_s=None), request(2, "/b"), request(1, "/a")]
+    lines += [request(4, "/d", outcome="open", ended_s=None)]
+    found = request_log.read(store(evidence(CLEAN), tmp_path, lines) / "site.jsonl")
+    assert [(one.seq, one.outcome) for one in found] == [(1, "sent"), (2, "sent"), (3, "sent"), (4, "open")]
+    assert len(found) == 4
+
+
+def test_empty_log_holds_no_request(tmp_path: Path) -> None:
+    assert list(read(store(evidence(CLEAN, requests=[]), tmp_path), is_control=False, planned_faults=0).requests) == []
+
+
+@pytest.mark.parametrize("name", ["course.json", "snapshot.jsonl", "truth.json", "site.jsonl"])
+@pytest.mark.parametrize("damage", ["gone", "cut short", "no object"])
+def test_evidence_that_is_missing_or_damaged_is_refused_with_its_folder(name: str, damage: str, tmp_path: Path) -> None:
+    path = store(TOLD, tmp_path) / name
+    content = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(content[:-5] if damage == "cut short" else content[:-2] + b"\n[]\n")
+    with pytest.raises(UsageError, match=f"{tmp_path}: no complete evidence: "):
+        read(tmp_path, is_control=False, planned_faults=1)
+
+
+@pytest.mark.parametrize("end", [b"", b"]", b"]}]}x", b"]}x]}", b"]}]} ]}"])
+def test_truth_that_does_not_end_as_a_list_of_products_does_is_refused(end: bytes, tmp_path: Path) -> None:
+    path = store(TOLD, tmp_path) / "truth.json"
+    path.write_bytes(path.read_bytes().removesuffix(b"]}]}\n") + end)
+    with pytest.raises(UsageError, match="no complete evidence"):
+        read(tmp_path, is_control=False, planned_faults=1)
+
+
+def test_data_of_the_judge_are_frozen() -> None:
+    modules = [
+        importlib.import_module(f"killtest.judge.{one.name}") for one in pkgutil.iter_modules(judge_package.__path__)
+    ]
+    structs = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    kinds = [one for one in structs if issubclass(one, msgspec.Struct) and one is not msgspec.Struct]
+    assert len(kinds) > 10
+    assert [one for one in kinds if not one.__struct_config__.frozen] == []
+
+
+def test_row_of_no_snapshot_is_refused(tmp_path: Path) -> None:
+    path = store(TOLD, tmp_path) / "snapshot.jsonl"
+    path.write_bytes(path.read_bytes() + b'{"in":7,"key":null,"values":{},"place":"row 1"}\n')
+    with pytest.raises(UsageError, match="a row of incarnation 7, of which there is no snapshot"):
+        read(tmp_path, is_control=False, planned_faults=1)
+
+
+# Pieces of a file
+
+
+@pytest.fixture
+def lines(tmp_path: Path) -> Pieces[str]:
+    """Lines of several lengths, the last without its newline."""
+    texts = ["x" * n for n in (1, 3000, 5, 9000)]
+    (tmp_path / "lines").write_text("\n".join(texts))
+    found = Pieces(tmp_path / "lines", lambda line: line.decode().rstrip("\n"))
+    for place, text in enumerate(texts):
+        found.add(sum(len(before) + 1 for before in texts[:place]), len(text) + 1)
+    return found
+
+
+def test_every_line_is_read_alike_by_number_and_in_turn(lines: Pieces[str]) -> None:
+    assert [len(line) for line in lines] == [1, 3000, 5, 9000]
+    assert [lines[number] for number in range(4)] == list(lines)
+    assert (lines[-1], len(lines)) == (list(lines)[-1], 4)
+
+
+def test_part_of_the_lines_in_another_order(lines: Pieces[str]) -> None:
+    assert list(lines[0:3:2]) == [lines[0], lines[2]]
+    assert list(lines[::-1]) == [lines[number] for number in (3, 2, 1, 0)]
+
+
+def test_line_behind_the_last_is_an_index_error(lines: Pieces[str]) -> None:
+    with pytest.raises(IndexError):
+        lines[4]
+
+
+def test_file_is_closed_with_its_lines(tmp_path: Path) -> None:
+    write_truth(tmp_path, truth())
+    before = len(list(Path("/proc/self/fd").iterdir()))
+    found: Truth | None = truths.read(tmp_path / "truth.json")
+    assert found is not None
+    assert (found.rows[0].key, len(list(Path("/proc/self/fd").iterdir()))) == ("SKU-00001", before + 1)
+    found = None
+    assert len(list(Path("/proc/self/fd").iterdir())) == before
