@@ -18,8 +18,10 @@ from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
 from killtest.explore import explore_run, explored_text
-from killtest.explore.explore_run import SMALL, Order
+from killtest.explore.explore_run import SMALL, Exploration, Order
 from killtest.plan import subject
+from killtest.report.crash_map import crash_map
+from killtest.report.figure import image
 from killtest.trace import seccomp
 
 
@@ -69,11 +71,24 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
         if options["as_json"]:
             click.echo(msgspec.json.encode(explore_run.summary(result) | {"evidence": str(folder.path)}).decode())
         else:
-            explored_text.show(result, who.name, Console())
-            click.echo(f"\nresults: {folder.path}/points.jsonl, explored.json, trials.jsonl")
+            explored_text.show(result, order, Console())
+            click.echo(
+                f"\nresults: {folder.path}/points.jsonl, explored.json, trials.jsonl{_draw(result, who.name, folder.path)}"
+            )
     finally:
         folder.close()
     return EXIT_CODES[result.outcome]
+
+
+def _draw(result: Exploration, name: str, folder: Path) -> str:
+    """Write the map as a figure; its name, or nothing where matplotlib is missing."""
+    if subject.missing_of_extra("report"):
+        return ""
+    failing = sum(one.outcome == "FAIL" for one in result.judged)
+    title = f"{name}: a kill before each of {len(result.judged)} durable steps; {failing} fail"
+    drawing = crash_map([explored_text.mark(one) for one in result.judged], title)
+    (folder / "map.svg").write_bytes(image(drawing, "svg"))
+    return ", map.svg"
 
 
 class _Told:

@@ -76,7 +76,7 @@ def evidence_of(point: CrashPoint, recovery: Recovery, recording: Recording) -> 
         faults=(fault,),
     )
     requests = tuple(_as_of(request, killed_s) for request in recording.requests if request.arrived_s <= killed_s)
-    return Evidence(whole, recording.truth, (*requests, *recovery.requests), planned_faults=1)
+    return Evidence(whole, recording.truth, (*requests, *recovery.requests), planned_faults=1, is_control=False)
 
 
 def _as_of(request: Request, moment_s: float) -> Request:

@@ -12,7 +12,7 @@ import msgspec
 from killtest.campaigns import campaign_run
 from killtest.campaigns.campaign_folder import CampaignFolder
 from killtest.campaigns.campaign_run import Watcher
-from killtest.campaigns.trial_line import Line
+from killtest.campaigns.trial_line import Line, reproduce
 from killtest.errors import UsageError
 from killtest.explore import disk, exploration, recording, recovery
 from killtest.explore.crash_point import CrashPoint, points
@@ -24,9 +24,9 @@ from killtest.judge import verdict
 from killtest.judge.evidence import Evidence
 from killtest.judge.verdict import Control
 from killtest.plan import campaign
-from killtest.plan.campaign import Spec, site_of
+from killtest.plan.campaign import Planned, Spec, site_of
 from killtest.plan.manifest import SiteNeeds, Subject
-from killtest.plan.schedule import Rule
+from killtest.plan.schedule import Rule, Schedule
 from killtest.process import clock, isolation
 
 SMALL = {"list_pages": 3, "products": 10 * 3}
@@ -173,6 +173,12 @@ def kill_at(chosen: Sequence[CrashPoint], order: Order, folder: CampaignFolder, 
     folder.settle(campaign.text_of(spec, "The true kills of `killtest explore`."), spec, order.argv)
     with teller.campaign() as watcher:
         return campaign_run.run(spec, {who.name: who}, folder, watcher, order.jobs)
+
+
+def reproduce_at(point: CrashPoint, order: Order) -> str:
+    """The command that kills at this point, by a true kill."""
+    planned = Planned(order.subject, Schedule(name_of(point), (f"{point.trigger} KILL",)))
+    return reproduce(planned, "", campaign_run.site_words(planned, order.site))
 
 
 def agrees(one: Judged, line: Line) -> bool:

@@ -3,13 +3,11 @@
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from killtest.explore.exploration import Judged, groups
-from killtest.explore.explore_run import Exploration
+from killtest.explore.explore_run import Exploration, Order, reproduce_at
 
 LIMITS = (
     "Only the subject's own folder is looked at: state in another server (Redis, PostgreSQL) needs true kills there.",
@@ -33,31 +31,48 @@ def mark(one: Judged) -> str:
     return {True: "confirmed", False: "false", None: "derived"}[one.confirmed]
 
 
-def show(result: Exploration, name: str, console: Console) -> None:
+def show(result: Exploration, order: Order, console: Console) -> None:
     """Print it."""
     failing = [one for one in result.judged if one.outcome == "FAIL"]
-    console.print(
-        f"{result.outcome}  {name}  {len(failing)} of {len(result.judged)} crash points fail; "
+    _say(
+        console,
+        f"{result.outcome}  {order.subject.name}  {len(failing)} of {len(result.judged)} crash points fail; "
         f"{result.states} distinct states, {result.groups} for a restart; at most "
-        f"{max(one.requests for one in result.judged)} page requests",
-        highlight=False,
-        soft_wrap=True,
+        f"{max(one.requests for one in result.judged)} page requests\n",
     )
-    console.print()
     for line in cells(result.judged, max(20, console.width - 8)):
         console.print(line, soft_wrap=True)
     shown = {mark(one) for one in result.judged}
     legend = [Text(CELL[key][0], CELL[key][1]) + Text(f" {_NAMES[key]}") for key in CELL if key in shown]
     console.print(Text("   ").join([Text("one cell for each durable step, in order:"), *legend]), soft_wrap=True)
-    if failing:
-        console.print()
-        console.print(table(failing))
+    for line in group_lines(failing, order):
+        _say(console, line)
+    _say(console, "")
     for doubt in result.doubts:
-        console.print(f"not trusted: {doubt}", highlight=False, soft_wrap=True)
+        _say(console, f"not trusted: {doubt}")
     for note in (*result.notes, *LIMITS):
-        console.print(f"note: {note}", style="dim", highlight=False, soft_wrap=True)
+        _say(console, f"note: {note}", style="dim")
     seconds = ", ".join(f"{part} {value:.1f} s" for part, value in result.seconds.items())
-    console.print(f"time: {seconds}", style="dim", highlight=False)
+    _say(console, f"time: {seconds}", style="dim")
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
+
+
+def group_lines(failing: Sequence[Judged], order: Order) -> Iterator[str]:
+    """The failing points by call and file, phase and finding, each group with a command that kills there."""
+    for what, phase, wrong, members in groups(failing):
+        keys = sorted({sum(one.findings.values()) for one in members})
+        many = "" if keys == [0] else f" ({keys[0] if len(keys) == 1 else f'{keys[0]}-{keys[-1]}'} keys)"
+        tried = {True: "as a true kill does", False: "a true kill there came out otherwise", None: "not tried"}
+        best = next((mark for mark in (True, False) if any(one.confirmed is mark for one in members)), None)
+        count = f"{len(members)} point{'s' if len(members) != 1 else ''}"
+        yield ""
+        yield f"  {wrong}{many}: killed before {what}, {phase}"
+        yield f"      {count}: {ranges([one.point.k for one in members])}; {tried[best]}"
+        if members[0].point.trigger is not None:
+            yield f"      reproduce: {reproduce_at(members[0].point, order)}"
 
 
 def cells(judged: Sequence[Judged], width: int) -> Iterator[Text]:
@@ -67,22 +82,6 @@ def cells(judged: Sequence[Judged], width: int) -> Iterator[Text]:
         for key, run in groupby(judged[start : start + width], mark):
             line.append(CELL[key][0] * len(list(run)), CELL[key][1])
         yield line
-
-
-def table(failing: Sequence[Judged]) -> Table:
-    """The failing points by call and file, phase and finding, each group with a command that kills there."""
-    drawn = Table("kill before", "phase", "what is wrong", "keys", "points", "steps", "confirmed", box=SIMPLE_HEAD)
-    drawn.add_column("trigger of the first", no_wrap=True)
-    for what, phase, wrong, members in groups(failing):
-        confirmed = "yes" if any(one.confirmed for one in members) else "no"
-        if all(one.confirmed is None for one in members):
-            confirmed = "not tried"
-        steps = ranges([one.point.k for one in members])
-        keys = sorted({sum(one.findings.values()) for one in members})
-        many = f"{keys[0]}" if len(keys) == 1 else f"{keys[0]}-{keys[-1]}"
-        first = members[0].point.trigger or "-"
-        drawn.add_row(what, phase, wrong, many, str(len(members)), steps, confirmed, first)
-    return drawn
 
 
 def ranges(numbers: Sequence[int], most: int = 4) -> str:

@@ -12,7 +12,7 @@ from killtest.errors import HarnessFailure
 from killtest.explore import folder as tree_folder
 from killtest.explore.disk import Disk, Tree
 from killtest.halt import Halt
-from killtest.judge import evidence
+from killtest.judge import request_log
 from killtest.judge.evidence import Course, Request
 from killtest.judge.truth import Truth
 from killtest.plan.manifest import SiteNeeds, Subject
@@ -57,7 +57,7 @@ def record(who: Subject, site: SiteNeeds, place: Path, halt: Halt) -> Recording:
     finally:
         history.close()
     taken = steps.read(place / "steps-0.jsonl")
-    requests = evidence.read_requests(place / "site.jsonl")
+    requests = tuple(request_log.read(place / "site.jsonl"))
     doubts = _doubts(taken, begin, tree_folder.read(stage.store))
     return Recording(taken, begin, requests, course, truth, stage.store, doubts)
 

@@ -13,7 +13,7 @@ from killtest.conduct.stage import RealStage
 from killtest.explore import folder as tree_folder
 from killtest.explore.disk import Tree
 from killtest.halt import Halt
-from killtest.judge import evidence
+from killtest.judge import request_log
 from killtest.judge.evidence import Course, Request
 from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.store.snapshot import Snapshot
@@ -57,7 +57,7 @@ class Bench:
         finally:
             self._stage.close()
             self._history.close()
-        log = evidence.read_requests(self._stage.folder / "site.jsonl")
+        log = tuple(request_log.read(self._stage.folder / "site.jsonl"))
         return {group: _recovery(*facts, log) for group, facts in self._courses.items()}
 
 
