@@ -18,7 +18,9 @@ def push(path: str) -> None:
         db.execute("INSERT INTO queue (path) VALUES (?)", (path,))
 
 
+db.execute("BEGIN")
 push("/list/0")
+db.execute("COMMIT")
 while entry := db.execute("SELECT id, path FROM queue ORDER BY id LIMIT 1").fetchone():
     db.execute("DELETE FROM queue WHERE id = ?", entry[:1])
     page = get(entry[1])

@@ -72,9 +72,8 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
             click.echo(msgspec.json.encode(explore_run.summary(result) | {"evidence": str(folder.path)}).decode())
         else:
             explored_text.show(result, order, Console())
-            click.echo(
-                f"\nresults: {folder.path}/points.jsonl, explored.json, trials.jsonl{_draw(result, who.name, folder.path)}"
-            )
+            drawn = _draw(result, who.name, folder.path)
+            click.echo(f"\nresults: {folder.path}/points.jsonl, explored.json, trials.jsonl{drawn}")
     finally:
         folder.close()
     return EXIT_CODES[result.outcome]

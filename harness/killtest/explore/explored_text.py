@@ -38,18 +38,20 @@ def show(result: Exploration, order: Order, console: Console) -> None:
         console,
         f"{result.outcome}  {order.subject.name}  {len(failing)} of {len(result.judged)} crash points fail; "
         f"{result.states} distinct states, {result.groups} for a restart; at most "
-        f"{max(one.requests for one in result.judged)} page requests\n",
+        f"{max((one.requests for one in result.judged), default=0)} page requests\n",
     )
     for line in cells(result.judged, max(20, console.width - 8)):
         console.print(line, soft_wrap=True)
     shown = {mark(one) for one in result.judged}
     legend = [Text(CELL[key][0], CELL[key][1]) + Text(f" {_NAMES[key]}") for key in CELL if key in shown]
     console.print(Text("   ").join([Text("one cell for each durable step, in order:"), *legend]), soft_wrap=True)
-    for line in group_lines(failing, order):
-        _say(console, line)
+    for words in group_lines(failing, order):
+        _say(console, words)
     _say(console, "")
     for doubt in result.doubts:
         _say(console, f"not trusted: {doubt}")
+    if result.doubts:
+        _say(console, "the recording does not explain the disk: each point was tried by a true kill instead")
     for note in (*result.notes, *LIMITS):
         _say(console, f"note: {note}", style="dim")
     seconds = ", ".join(f"{part} {value:.1f} s" for part, value in result.seconds.items())

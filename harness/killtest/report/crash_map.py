@@ -30,7 +30,7 @@ def crash_map(marks: Sequence[str], title: str) -> Figure:
     grid = [[float("nan")] * WIDTH for _ in range(rows)]
     for index, mark in enumerate(marks):
         grid[index // WIDTH][index % WIDTH] = kinds.index(mark)
-    drawing = new_figure(10, max(2.2, 1.4 + rows * 0.17))
+    drawing = new_figure(10, max(1.5, 0.9 + rows * 0.16))
     axes = drawing.add_subplot()
     colours = ListedColormap([colour for colour, _ in COLOURS.values()])
     axes.pcolormesh(grid, cmap=colours, vmin=-0.5, vmax=len(kinds) - 0.5, edgecolors="white", linewidth=0.8)

@@ -1,0 +1,91 @@
+"""`killtest explore` as a user runs it: on crawlers with a gap, without one, and on a machine that can't."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+from killtest.trace import seccomp
+
+pytestmark = pytest.mark.skipif(bool(seccomp.refusal()), reason="this machine allows no seccomp notification")
+SMALL = ("--site", "list_pages=1", "--site", "products=4")
+
+
+def explore(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "killtest", "explore", *words, "--results", str(tmp_path / "results")]
+    return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+
+
+def points(tmp_path: Path) -> list[dict]:  # type: ignore[type-arg]
+    (log,) = (tmp_path / "results").glob("explore-*/points.jsonl")
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def test_sound_crawler_recovers_from_every_point(tmp_path: Path) -> None:
+    done = explore(tmp_path, "zoo/popped-before-fetched:sound", *SMALL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("PASS  popped-before-fetched  0 of ")
+    found = points(tmp_path)
+    assert [point["k"] for point in found] == list(range(1, len(found) + 1))
+    assert max(point["requests"] for point in found) <= 6  # five pages, and the one in flight again
+    assert "note: A write is there whole or not at all" in done.stdout
+
+
+def test_gap_is_found_where_it_is_and_nowhere_else(tmp_path: Path) -> None:
+    done = explore(tmp_path, "zoo/queue-file-rewritten-in-place", *SMALL, "--json")
+    assert done.returncode == 1, done.stdout + done.stderr
+    told = json.loads(done.stdout)
+    failing = [point for point in points(tmp_path) if point["outcome"] == "FAIL"]
+    # The file is empty between its opening and the write: the point before each such write, and no other.
+    assert {(point["call"], point["path"]) for point in failing} == {("write", "queue.pickle")}
+    assert len(failing) == told["failing"] == told["confirmed"] == 5
+    assert all(point["confirmed"] for point in failing)
+
+
+def test_reproduce_command_does_reproduce(tmp_path: Path) -> None:
+    done = explore(tmp_path, "zoo/queue-file-rewritten-in-place", *SMALL, "--confirm", "1")
+    line = next(line for line in done.stdout.splitlines() if "reproduce:" in line)
+    words = line.split("reproduce: killtest ")[1]
+    again = f"{sys.executable} -m killtest {words} --controls 1 --results {tmp_path}/again"
+    assert subprocess.run(again, shell=True, cwd=tmp_path, capture_output=True, check=False).returncode == 1
+
+
+def test_crawler_that_fails_without_a_kill_is_a_usage_error(tmp_path: Path) -> None:
+    done = explore(tmp_path, "zoo/reloader-runs-it-twice", *SMALL)
+    assert done.returncode == 2
+    assert "fails without any fault" in done.stderr
+    assert len(done.stderr.splitlines()) == 2
+
+
+def test_recording_that_does_not_explain_the_disk_is_not_trusted(tmp_path: Path) -> None:
+    text = (
+        "import mmap, os, re, urllib.request\n"
+        "site = os.environ['KILLTEST_SITE_URL']\n"
+        "page = urllib.request.urlopen(site + '/list/0').read().decode()\n"
+        "with open('out.jsonl', 'a') as out:\n"
+        "    for n in range(1, 5):\n"
+        "        urllib.request.urlopen(f'{site}/product/{n}').read()\n"
+        '        out.write(\'{"sku": "SKU-0000%d"}\\n\' % n)\n'
+        "with open('state', 'w+b') as state:\n"
+        "    state.truncate(4096)\n"
+        "    mmap.mmap(state.fileno(), 4096)[:4] = b'done'\n"
+    )
+    (tmp_path / "crawl.py").write_text(text)
+    command = ("--store", "jsonl:out.jsonl", "--key", "sku", "--", sys.executable, "crawl.py")
+    done = explore(tmp_path, *SMALL, *command)
+    assert "not trusted: state: replayed, it is not what lies on the disk" in done.stdout
+    assert all(point["confirmed"] is not None for point in points(tmp_path) if point["trigger"])
+
+
+def test_interrupted_exploration_leaves_nothing_running(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "killtest", "explore", "idempotent", "--results", str(tmp_path / "results")]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "recording one undisturbed crawl\n"
+        below = psutil.Process(process.pid).children(recursive=True)
+        process.send_signal(2)
+        process.stderr.read()
+    assert process.returncode == 130
+    assert psutil.wait_procs(below, timeout=10)[1] == []
