@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate zoo reference test lint types check docs bench harness-kills mutation lock clean
+.PHONY: help killtest mixed gate zoo reference test lint types check docs bench explore-agreement harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,10 +53,14 @@ bench: $(VENV)/.dev ## speed: ratios measured side by side, and the judge agains
 	$(BIN)/python bench/site_throughput.py
 	$(BIN)/python bench/harness_cost.py
 	$(BIN)/python bench/first_verdict.py
+	$(BIN)/python bench/explore_speed.py
 	$(BIN)/python bench/judge_speed.py
 
 harness-kills: $(VENV)/.dev ## kill -9 the harness 100 times in the middle of campaigns
 	$(BIN)/python bench/harness_kills.py
+
+explore-agreement: $(VENV)/.dev ## derived crash points against true kills at every step of three subjects (nightly)
+	$(BIN)/python bench/explore_agreement.py
 
 # In a copy, for the source is changed in place while the tests run.
 mutation: $(VENV)/.dev ## change the judge's code in a thousand ways: how many do its tests notice? (half an hour)
@@ -68,8 +72,8 @@ mutation: $(VENV)/.dev ## change the judge's code in a thousand ways: how many d
 	  python ../bench/mutation_score.py session.sqlite'
 
 lock: $(VENV)/.dev ## write requirements/*.lock anew from pyproject.toml
-	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra editable -o requirements/run.lock pyproject.toml
-	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra editable --extra dev -c requirements/run.lock -o requirements/dev.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra editable -o requirements/run.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra editable --extra dev -c requirements/run.lock -o requirements/dev.lock pyproject.toml
 LOCK_FLAGS := -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe
 
 clean: ## remove the virtual environment and caches, not results/

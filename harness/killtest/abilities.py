@@ -20,6 +20,7 @@ from killtest.plan.campaign import Planned
 from killtest.plan.manifest import Limits, SiteNeeds, StoreNeeds, Subject
 from killtest.plan.schedule import Schedule
 from killtest.process import isolation
+from killtest.trace import seccomp
 
 _PR_GET_CHILD_SUBREAPER = 37
 _CAP_SYS_ADMIN = 21
@@ -71,8 +72,10 @@ def survey(folder: Path) -> list[Ability]:
         _subreaper(),
         _pidfd(),
         _sockets(),
+        _steps(),
         _extra("scrapy", "the reference crawler scrapy_jobdir"),
         _extra("report", "tables as CSV and figures"),
+        _extra("explore", "restarts on another clock, so that leases need not be waited for"),
         _disk(folder),
         Ability("cores", True, f"{os.cpu_count()}"),
     ]
@@ -185,6 +188,14 @@ def _pidfd() -> Ability:
         advice = "Linux 5.3 or newer, and a container that allows pidfd_open; without it a reused pid is told by time"
         return Ability("pidfd", False, str(error), advice)
     return Ability("pidfd", True, "a signal can't hit a process that took over the pid")
+
+
+def _steps() -> Ability:
+    refusal = seccomp.refusal()
+    if refusal:
+        advice = "Linux 5.19 and a container whose seccomp profile allows it; without it: killtest sweep"
+        return Ability("durable steps", False, f"seccomp user notification: {refusal}", advice)
+    return Ability("durable steps", True, "killtest explore and the trigger syscall see them")
 
 
 def _sockets() -> Ability:

@@ -28,7 +28,17 @@ def test_abilities_are_tried_and_the_basics_work_here(tmp_path: Path) -> None:
     assert found["signals"]["detail"] == "KILL, INT, TERM, HUP, QUIT"
     assert found["triggers"]["detail"] == "request, response, after, first"
     assert {name for name, one in found.items() if one["basic"]} == {"signals", "triggers", "free ports"}
-    assert set(found) >= {"namespaces", "subreaper", "pidfd", "/proc/net/tcp", "extra scrapy", "extra report", "disk"}
+    assert set(found) >= {
+        "namespaces",
+        "subreaper",
+        "pidfd",
+        "/proc/net/tcp",
+        "extra scrapy",
+        "extra report",
+        "disk",
+        "durable steps",
+        "extra explore",
+    }
     assert not list(tmp_path.iterdir())
 
 
