@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate reference test lint types check docs bench harness-kills lock clean
+.PHONY: help killtest mixed gate reference test lint types check docs bench harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -45,13 +45,23 @@ check: lint types test ## all of it
 docs: $(VENV)/.dev ## write docs/cli.md from the commands' help
 	$(BIN)/python -m killtest.cli.reference > docs/cli.md
 
-bench: $(VENV)/.dev ## speed, as ratios measured side by side
+bench: $(VENV)/.dev ## speed: ratios measured side by side, and the judge against its bounds
 	$(BIN)/python bench/site_throughput.py
 	$(BIN)/python bench/harness_cost.py
 	$(BIN)/python bench/first_verdict.py
+	$(BIN)/python bench/judge_speed.py
 
 harness-kills: $(VENV)/.dev ## kill -9 the harness 100 times in the middle of campaigns
 	$(BIN)/python bench/harness_kills.py
+
+# In a copy, for the source is changed in place while the tests run.
+mutation: $(VENV)/.dev ## change the judge's code in a thousand ways: how many do its tests notice? (half an hour)
+	rm -rf .mutation && mkdir .mutation && cp -r harness testsite tests pyproject.toml .mutation/
+	find .mutation -name __pycache__ -prune -exec rm -rf {} +
+	cd .mutation && PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=harness:testsite sh -ec ' \
+	  cosmic-ray init pyproject.toml session.sqlite; cr-filter-operators session.sqlite pyproject.toml; \
+	  cosmic-ray baseline pyproject.toml; cosmic-ray exec pyproject.toml session.sqlite; \
+	  python ../bench/mutation_score.py session.sqlite'
 
 lock: $(VENV)/.dev ## write requirements/*.lock anew from pyproject.toml
 	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra editable -o requirements/run.lock pyproject.toml
@@ -59,7 +69,7 @@ lock: $(VENV)/.dev ## write requirements/*.lock anew from pyproject.toml
 LOCK_FLAGS := -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe
 
 clean: ## remove the virtual environment and caches, not results/
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .mutation .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,11 +1,14 @@
 """Evidence on disk: written, read back by the line, and refused when it is damaged."""
 
+import importlib
+import pkgutil
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 import pytest
 from evidence_builder import CLEAN, crawl, evidence, incarnation, product, request, row, struck, truth
+from killtest import judge as judge_package
 from killtest.errors import UsageError
 from killtest.judge import request_log
 from killtest.judge import truth as truths
@@ -122,6 +125,24 @@ def test_evidence_that_is_missing_or_damaged_is_refused_with_its_folder(name: st
         path.write_bytes(content[:-5] if damage == "cut short" else content[:-2] + b"\n[]\n")
     with pytest.raises(UsageError, match=f"{tmp_path}: no complete evidence: "):
         read(tmp_path, is_control=False, planned_faults=1)
+
+
+@pytest.mark.parametrize("end", [b"", b"]", b"]}]}x", b"]}x]}", b"]}]} ]}"])
+def test_truth_that_does_not_end_as_a_list_of_products_does_is_refused(end: bytes, tmp_path: Path) -> None:
+    path = store(TOLD, tmp_path) / "truth.json"
+    path.write_bytes(path.read_bytes().removesuffix(b"]}]}\n") + end)
+    with pytest.raises(UsageError, match="no complete evidence"):
+        read(tmp_path, is_control=False, planned_faults=1)
+
+
+def test_data_of_the_judge_are_frozen() -> None:
+    modules = [
+        importlib.import_module(f"killtest.judge.{one.name}") for one in pkgutil.iter_modules(judge_package.__path__)
+    ]
+    structs = {one for module in modules for one in vars(module).values() if isinstance(one, type)}
+    kinds = [one for one in structs if issubclass(one, msgspec.Struct) and one is not msgspec.Struct]
+    assert len(kinds) > 10
+    assert [one for one in kinds if not one.__struct_config__.frozen] == []
 
 
 def test_row_of_no_snapshot_is_refused(tmp_path: Path) -> None:

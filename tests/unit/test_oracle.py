@@ -128,8 +128,9 @@ def test_rows_of_an_again_start_neither_mend_nor_spoil() -> None:
 
 
 def test_counts_of_the_rows() -> None:
-    data = judge_data(evidence([*WITHOUT_3, row(1), row(9)]))
-    assert (data.rows, data.distinct, data.products) == (6, 4, 5)
+    data = judge_data(evidence([row(1)], [*WITHOUT_3[:3], row(1), row(9)], requests=NEVER_ASKED_3))
+    assert (data.rows, data.distinct, data.products) == (5, 3, 5)
+    assert (len(data.lost), len(data.missed)) == (1, 1)
 
 
 def test_worst_of_several_rows_of_a_key_is_reported_in_whatever_order() -> None:
