@@ -99,22 +99,28 @@ def test_costs_are_medians_with_ranges_over_judged_trials() -> None:
     assert "n = 3 judged" in table.caption
 
 
+WINDOWS = ("start-up", "waiting", "between answer and commit", "inside a commit", "idle")
+
+
 def test_kills_and_their_windows() -> None:
     faults = [
         fault("before_first_request", "start-up"),
         fault("struck", "waiting"),
         fault("escalated", "idle"),
+        fault("struck", "between"),
+        fault("struck", "commit"),
         fault("not_reached"),
         fault(planned="request:1 reload"),
     ]
     line = trial(faults=faults, schedule={"faults": [each["planned"] for each in faults]})
     found = tables([line])
     kills, coverage = cells(found["kills"]), cells(found["coverage"])
-    assert (kills["kills planned"], kills["struck"], kills["not reached"], kills["escalated"]) == (4, 3, 1, 1)
-    assert (kills["after the first request"], kills["with a request in flight"]) == (2, 1)
+    assert (kills["kills planned"], kills["struck"], kills["not reached"], kills["escalated"]) == (6, 5, 1, 1)
+    assert (kills["after the first request"], kills["with a request in flight"]) == (4, 1)
     assert kills["other faults struck"] == "1/1"
-    assert [coverage[window] for window in ("start-up", "waiting", "idle")] == ["1 (33 %)"] * 3
-    assert coverage["struck"] == 3
+    assert [coverage[window] for window in WINDOWS] == ["1 (20 %)"] * 5
+    assert coverage["in a danger window"] == "3 (60 %)"
+    assert coverage["struck"] == 5
     assert coverage["window unknown"] == "0 (0 %)"
 
 

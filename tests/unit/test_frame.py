@@ -20,6 +20,16 @@ def test_one_row_per_trial_with_the_figures_of_its_line() -> None:
     assert (row["duplicated"], row["lost"], row["over_minimum"]) == (100, 0, 101)
     assert (row["rows_per_product"], row["rows_by_killed"]) == (1.2, 95)
     assert (row["kills_planned"], row["kills_struck"], row["kills_waiting"]) == (1, 1, 1)
+    assert (row["kills_between"], row["kills_commit"], row["kills_danger"]) == (0, 0, 1)
+
+
+def test_lines_from_before_a_figure_was_kept_have_none() -> None:
+    old, new = trial(number=1), trial(number=2, processes={"orphans": 0, "zombies": 0, "ports": 2}, ending_detail="x")
+    del old["data"]["stale"]
+    frame = ledger_frame([old, new])
+    assert list(frame["ports"]) == [None, 2]
+    assert list(frame["stale"]) == [None, 0]
+    assert list(frame["ending_detail"]) == [None, "x"]
 
 
 def test_the_order_of_finishing_does_not_matter() -> None:

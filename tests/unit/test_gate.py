@@ -105,6 +105,12 @@ def test_least_number_of_kills_per_danger_window() -> None:
     assert (found.outcome, found.message) == ("UNKNOWN", "too few kills struck: 0 in window danger, wanted 1")
     assert whats([early], struck=Struck(start_up=1, danger=0)) == []
     assert whats([trial()], struck=Struck(idle=1)) == [("UNKNOWN", "struck")]
+    for window in ("waiting", "between", "commit"):
+        hit = trial(faults=[fault(window=window)])
+        assert whats([hit], struck=Struck(danger=1)) == []
+        assert whats([hit], struck=Struck(danger=2)) == [("UNKNOWN", "struck")]
+        assert whats([hit], struck=Struck(**{window: 1})) == []
+        assert whats([trial(faults=[fault(window="idle")])], struck=Struck(danger=0, **{window: 1})) != []
 
 
 def test_known_bad_example_gates_on_surprise_in_either_direction() -> None:

@@ -33,13 +33,18 @@ def test_every_status_and_window_is_counted_once() -> None:
         fault("struck", "idle"),
         fault("escalated", "waiting", planned="after:1 TERM"),
         fault("struck", None),
+        fault("struck", "between"),
+        fault("struck", "commit"),
+        fault("struck", "commit"),
         fault("not_reached"),
     ]
     planned = [each["planned"] for each in faults]
     counts = count_kills(trial(faults=faults, schedule={"faults": planned}))
-    assert (counts.planned, counts.struck, counts.not_reached, counts.escalated) == (6, 5, 1, 1)
+    assert (counts.planned, counts.struck, counts.not_reached, counts.escalated) == (9, 8, 1, 1)
     assert (counts.start_up, counts.waiting, counts.idle, counts.window_unknown) == (1, 2, 1, 1)
-    assert (counts.after_first_request, counts.in_flight) == (4, 2)
+    assert (counts.between, counts.commit, counts.danger) == (1, 2, 5)
+    assert counts.struck == counts.start_up + counts.danger + counts.idle + counts.window_unknown
+    assert (counts.after_first_request, counts.in_flight) == (7, 2)
 
 
 def test_faults_that_are_no_kills_are_counted_apart() -> None:

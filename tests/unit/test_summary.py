@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from killtest.errors import UsageError
 from killtest.report.summary import print_tables, timeline_trials, write_summary
-from ledger_lines import control, failed, trial, unknown, write_evidence
+from ledger_lines import control, failed, fault, trial, unknown, write_evidence
 from rich.console import Console
 
 LINES = [
@@ -43,6 +43,22 @@ def test_summary_begins_with_the_campaign_what_has_run_and_the_command(tmp_path:
 def test_a_complete_campaign_is_not_called_incomplete(tmp_path: Path) -> None:
     assert "Incomplete" not in write_summary(tmp_path, LINES, plan=plan_of(4)).read_text()
     assert "4 of not stated" in write_summary(tmp_path, LINES).read_text()
+
+
+def test_summary_says_which_share_of_the_kills_hit_a_danger_window(tmp_path: Path) -> None:
+    windows = ["waiting", "waiting", "between", "commit", "idle", "start-up", None]
+    kills = [fault(window=window) for window in windows]
+    other = trial("scrapy", schedule={"faults": ["after:0.5 KILL"]}, faults=[fault(window="between")])
+    text = write_summary(tmp_path, [trial(faults=kills), other, control()]).read_text()
+    assert (
+        "Kill coverage: 5 of 8 kills hit a danger window: 2 waiting, 2 between answer and commit, 1 inside a commit; "
+        "1 idle, 1 during start-up, 1 unknown.\n\n- naive: Kill coverage: 4 of 7 kills hit "
+    ) in text
+    assert "- scrapy: Kill coverage: 1 of 1 kills hit a danger window: 0 waiting, 1 between" in text
+
+
+def test_summary_without_kills_says_nothing_of_coverage(tmp_path: Path) -> None:
+    assert "Kill coverage: " not in write_summary(tmp_path, [control()]).read_text().partition("## ")[0]
 
 
 def test_every_table_is_in_the_page_and_a_csv_and_every_link_leads_to_a_file(tmp_path: Path) -> None:
