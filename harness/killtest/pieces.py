@@ -40,13 +40,10 @@ class Pieces(Sequence[T], Generic[T]):
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[T]:
-        decode, at = self._decode, 0
         with self._path.open("rb") as file:
             for offset, length in zip(self._offsets, self._lengths, strict=True):
-                if offset != at:
-                    file.seek(offset)
-                at = offset + length
-                yield decode(file.read(length))
+                file.seek(offset)
+                yield self._decode(file.read(length))
 
     @overload
     def __getitem__(self, index: int) -> T: ...

@@ -71,6 +71,10 @@ def test_mix_of_versions_is_corrupted_on_one_page_and_allowed_on_two() -> None:
     mixed = {"price": "1.10"}
     assert detail(ONE_PAGE, **mixed) == "a mix: sku of version 2, title of version 0, price of version 1"
     assert detail(TWO_PAGES, **mixed) is None
+    mix, other = (flaw_of(row(1, price=price).values, ONE_PAGE, 0) for price in ("1.10", "7"))
+    assert mix is not None
+    assert other is not None
+    assert (mix.is_stale, other.is_stale) == (False, False)
 
 
 def test_field_of_two_pages_that_is_older_than_both_pages_is_stale() -> None:
@@ -82,8 +86,9 @@ def test_field_of_two_pages_that_is_older_than_both_pages_is_stale() -> None:
 def test_gravity_is_the_number_of_wrong_fields_or_of_versions() -> None:
     rows = [row(1, title="?"), row(1, title="?", price="7"), row(1, 1, title="?")]
     assert [flaw.gravity for flaw in (flaw_of(one.values, ONE_PAGE, 0) for one in rows) if flaw] == [1, 2, 1]
-    stale = flaw_of(row(1).values, ONE_PAGE, 2)
-    assert stale == Flaw(is_stale=True, gravity=2, detail="version 0 stored, version 2 served")
+    for version in (0, 1):
+        stale = flaw_of(row(1, version).values, ONE_PAGE, 2)
+        assert stale == Flaw(True, 2 - version, f"version {version} stored, version 2 served")
 
 
 def test_worse_is_corrupted_before_stale_then_graver_then_by_the_words() -> None:

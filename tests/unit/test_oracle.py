@@ -192,7 +192,7 @@ def test_every_again_start_counts_and_without_one_nothing_is_known() -> None:
 def test_of_a_store_that_cannot_be_read_nothing_is_claimed_lost() -> None:
     told = evidence(CLEAN, Snapshot(1, error="file is not a database"), ending="unreadable_store")
     data = judge_data(told)
-    assert (data.rows, found(data)) == (None, {})
+    assert (data.rows, data.distinct, data.products, found(data)) == (None, 0, 5, {})
     assert judge(told).outcome == "FAIL"
 
 

@@ -52,9 +52,9 @@ def test_summary_says_which_share_of_the_kills_hit_a_danger_window(tmp_path: Pat
     text = write_summary(tmp_path, [trial(faults=kills), other, control()]).read_text()
     assert (
         "Kill coverage: 5 of 8 kills hit a danger window: 2 waiting, 2 between answer and commit, 1 inside a commit; "
-        "1 idle, 1 during start-up, 1 unknown.\n\n- naive: Kill coverage: 4 of 7 kills hit "
+        "1 idle, 1 during start-up, 1 unknown.\n\n- naive: 4 of 7 kills hit "
     ) in text
-    assert "- scrapy: Kill coverage: 1 of 1 kills hit a danger window: 0 waiting, 1 between" in text
+    assert "- scrapy: 1 of 1 kills hit a danger window: 0 waiting, 1 between" in text
 
 
 def test_summary_without_kills_says_nothing_of_coverage(tmp_path: Path) -> None:

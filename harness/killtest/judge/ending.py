@@ -31,6 +31,7 @@ def _last_page(died: Iterable[Incarnation], requests: Iterable[Request]) -> str 
     for request in requests:
         # What comes late was sent by a process that outlived its incarnation.
         if request.is_page and not request.late:
-            last[request.incarnation] = max(last.get(request.incarnation, (0, "")), (request.seq, request.path))
+            this = (request.seq, request.path)
+            last[request.incarnation] = max(last.get(request.incarnation, this), this)
     pages = {last[one.number][1] if one.number in last else None for one in died}
     return pages.pop() if len(pages) == 1 else None

@@ -23,13 +23,13 @@ class Evidence(msgspec.Struct, frozen=True):
     truth: Truth
     requests: Sequence[Request]
     planned_faults: int
-    is_control: bool = False
+    is_control: bool
 
 
 def write_course(folder: Path, course: Course) -> None:
     """Store what is not yet on disk: course.json and snapshot.jsonl."""
     head = msgspec.structs.replace(course, snapshots=())
-    (folder / "course.json").write_bytes(msgspec.json.format(msgspec.json.encode(head), indent=1) + b"\n")
+    (folder / "course.json").write_bytes(msgspec.json.format(msgspec.json.encode(head)) + b"\n")
     (folder / "snapshot.jsonl").write_bytes(b"".join(map(snapshots.to_lines, course.snapshots)))
 
 

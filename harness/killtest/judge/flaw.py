@@ -39,7 +39,7 @@ def flaw_of(values: Mapping[str, Value], product: Product, served: int) -> Flaw 
         return None
     if len(product.pages) > 1:
         return _field_by_field(values, versions, served)
-    for version in range(len(versions) - 2, -1, -1):
+    for version in reversed(range(len(versions) - 1)):
         if not _wrong(values, versions[version]):
             return _stale(version, served)
     return _unlike_any(values, versions)

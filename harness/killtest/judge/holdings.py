@@ -3,6 +3,7 @@
 from array import array
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import msgspec
 
@@ -37,7 +38,7 @@ class Holdings:
 
 def take_stock(snapshot: Snapshot, numbers: Mapping[str, int], inspect: Inspect) -> Holdings:
     """Count and inspect all rows; `numbers` gives the number of the product of a key."""
-    found = Holdings(array("l", bytes(array("l").itemsize * len(numbers))), wrong_places=_damage(snapshot.damage))
+    found = Holdings(array("l", [0]) * len(numbers), wrong_places=_damage(snapshot.damage))
     for row in snapshot.rows:
         if not row.values.keys() <= found.columns.keys():
             found.columns.update(dict.fromkeys(row.values))
@@ -91,12 +92,10 @@ def movements(held_after: Iterable[tuple[int, bytearray]]) -> Movements:
     """What came and went over the snapshots, each the number of its incarnation and what was held after it."""
     gone: dict[int, tuple[int, int]] = {}
     back: dict[int, int] = {}
-    last, before = 0, bytearray()
-    for incarnation, now in held_after:
-        for number, (was_held, is_held) in enumerate(zip(before, now, strict=False) if before != now else ()):
+    for (last, before), (incarnation, now) in pairwise(held_after):
+        for number, (was_held, is_held) in enumerate(zip(before, now, strict=True)):
             if was_held and not is_held:
                 gone[number] = (last, incarnation)
             elif is_held and number in gone:
                 back[number] = gone.pop(number)[1]
-        last, before = incarnation, now
     return Movements({number: stored for number, (stored, _) in gone.items()}, back)

@@ -68,7 +68,7 @@ def judge_data(evidence: Evidence) -> Data:
     numbers, requests = numbers_of(products), proper_requests(evidence)
     found = take_stock(snapshots[-1], numbers, _inspector(products, requests))
     lost, missed = absent_products(products, found, requests)
-    gone, back = moved_keys(snapshots, numbers, found)
+    gone, back = moved_keys(snapshots, numbers)
     return Data(
         rows=len(snapshots[-1].rows),
         distinct=len(products) - len(lost) - len(missed),
@@ -113,23 +113,20 @@ def absent_products(
     return lost, {key: "never requested" for key in fates if key not in lost}
 
 
-def moved_keys(
-    snapshots: Sequence[Snapshot], numbers: Mapping[str, int], found: Holdings
-) -> tuple[dict[str, str], dict[str, str]]:
+def moved_keys(snapshots: Sequence[Snapshot], numbers: Mapping[str, int]) -> tuple[dict[str, str], dict[str, str]]:
     """The keys that vanished and those that were set back over the snapshots that could be read.
 
-    `found` is what the last one holds. Keys of no product, such as a lock's, come and go as they like.
+    Keys of no product, such as a lock's, come and go as they like.
     """
-    if len(snapshots) == 1:
+    readable = [one for one in snapshots if one.error is None]
+    if len(readable) == 1:
         return {}, {}
-    earlier = [(one.incarnation, held(one, numbers)) for one in snapshots[:-1] if one.error is None]
-    now = (snapshots[-1].incarnation, bytearray(map(bool, found.counts)))
-    moved = movements([*earlier, now])
-    vanished = {
-        key: f"stored after incarnation {moved.vanished[n]}" for key, n in numbers.items() if n in moved.vanished
-    }
-    back = {key: f"absent after incarnation {moved.set_back[n]}" for key, n in numbers.items() if n in moved.set_back}
-    return vanished, back
+    moved = movements((one.incarnation, held(one, numbers)) for one in readable)
+    gone, back = moved.vanished, moved.set_back
+    return (
+        {key: f"stored after incarnation {gone[number]}" for key, number in numbers.items() if number in gone},
+        {key: f"absent after incarnation {back[number]}" for key, number in numbers.items() if number in back},
+    )
 
 
 def changed_again(course: Course) -> bool | None:

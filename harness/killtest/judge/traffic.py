@@ -46,7 +46,7 @@ def count(requests: Iterable[Request], minimum: int, baseline: int | None, disti
             other += 1
     asked = by_url.total()
     again = {path for path, times in by_url.items() if times > 1}
-    overlap, most = _meetings(requests, again) if again else (0, 0)
+    overlap, most = _meetings(requests, again) if again else (0, min(asked, 1))
     return Traffic(
         requests=asked,
         other=other,
@@ -55,7 +55,7 @@ def count(requests: Iterable[Request], minimum: int, baseline: int | None, disti
         repeated=asked - len(by_url),
         per_row=round(asked / distinct_rows, 4) if distinct_rows else None,
         overlap=overlap,
-        max_concurrent=max(most, min(asked, 1)),
+        max_concurrent=most,
         late=late,
     )
 
@@ -75,7 +75,7 @@ def _meetings(requests: Iterable[Request], urls: Container[str]) -> tuple[int, i
 
 
 def _peak(moments: Iterable[tuple[float, int]]) -> int:
-    now = most = 0
+    now, most = 0, 1
     for _, change in moments:
         now += change
         most = max(most, now)

@@ -12,7 +12,7 @@ from killtest.pieces import Pieces
 # The columns of a row that the truth speaks of; other columns of a store are listed as not judged.
 FIELDS = ("sku", "title", "price", "currency", "availability", "image")
 _HEAD_BYTES = 64
-_BLOCK_BYTES = 1 << 18
+_BLOCK_BYTES = 262_144
 
 
 class Product(msgspec.Struct, frozen=True):

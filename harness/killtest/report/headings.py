@@ -146,9 +146,10 @@ ENGLISH: dict[str, str] = {
     "summary_finished": "Trials finished: {finished} of {planned}. Controls: {controls}.",
     "summary_incomplete": "**Incomplete**: {left} planned trials have not finished.",
     "summary_unplanned": "not stated",
-    "summary_coverage": (
-        "Kill coverage: {danger} of {struck} kills hit a danger window: {waiting} waiting, {between} between answer "
-        "and commit, {commit} inside a commit; {idle} idle, {start_up} during start-up, {window_unknown} unknown."
+    "summary_coverage": "Kill coverage: {sentence}",
+    "summary_coverage_sentence": (
+        "{danger} of {struck} kills hit a danger window: {waiting} waiting, {between} between answer and commit, "
+        "{commit} inside a commit; {idle} idle, {start_up} during start-up, {window_unknown} unknown."
     ),
     "summary_command": "Regenerate this page, the tables and the figures:",
     "summary_figures": "Figures",
@@ -278,8 +279,9 @@ CHINESE: dict[str, str] = {
     "summary_finished": "已完成的试验:{finished} / {planned}。对照:{controls}。",
     "summary_incomplete": "**未完成**:还有 {left} 次计划的试验没有完成。",
     "summary_unplanned": "未说明",
-    "summary_coverage": (
-        "终止覆盖:{struck} 次命中的终止中 {danger} 次落在危险窗口:等待响应 {waiting},响应与提交之间 {between},"
+    "summary_coverage": "终止覆盖:{sentence}",
+    "summary_coverage_sentence": (
+        "{struck} 次命中的终止中 {danger} 次落在危险窗口:等待响应 {waiting},响应与提交之间 {between},"
         "提交之中 {commit};空闲 {idle},启动中 {start_up},未知 {window_unknown}。"
     ),
     "summary_command": "重新生成本页、表格与图:",

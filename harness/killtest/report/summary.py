@@ -103,12 +103,13 @@ def _coverage(lines: Sequence[Line], text: Words) -> list[str]:
     told = [f"- {name}: {_sentence(sums, text)}" for name, sums in sorted(by_subject.items()) if sums["struck"]]
     if not told:
         return []
-    return [_sentence(sum(by_subject.values(), Counter()), text), "\n".join(told)]
+    total = _sentence(sum(by_subject.values(), Counter()), text)
+    return [text["summary_coverage"].format(sentence=total), "\n".join(told)]
 
 
 def _sentence(sums: Counter[str], text: Words) -> str:
     names = ("danger", "struck", "waiting", "between", "commit", "idle", "start_up", "window_unknown")
-    return text["summary_coverage"].format_map({name: sums[name] for name in names})
+    return text["summary_coverage_sentence"].format_map({name: sums[name] for name in names})
 
 
 def _figures(
