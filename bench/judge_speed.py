@@ -13,7 +13,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any
 
 import msgspec
@@ -45,7 +45,9 @@ def main() -> int:
 def report(told: dict[str, Any], products: int) -> int:
     """Print the figures; 1 when a bound is broken or the verdict is not the one that was built in."""
     seconds, rows, peak_mb = told["seconds"], told["rows"], told["peak_kb"] / 1024
-    print(f"judged {rows:,} rows of {products:,} products in {seconds:.1f} s: {rows / seconds:,.0f} rows/s")
+    print(
+        f"judged {rows:,} rows of {products:,} products in {seconds:.1f} s: {rows / seconds:,.0f} rows/s ({told['cpu_s']:.1f} s of CPU)"
+    )
     print(f"peak memory {peak_mb:.0f} MB, of which {told['start_kb'] / 1024:.0f} MB before the evidence was read")
     wanted = dict.fromkeys(DAMAGES, products // EVERY)
     is_slow = seconds > BOUND_S or peak_mb > BOUND_MB
@@ -59,12 +61,13 @@ def judged(folder: Path) -> dict[str, Any]:
     """What judging that folder found, took and needed."""
     from killtest.judge import evidence, verdict
 
-    start_kb, began_s = peak_kb(), perf_counter()
+    start_kb, began_s, cpu_s = peak_kb(), perf_counter(), process_time()
     answer = verdict.judge(evidence.read(folder, is_control=False, planned_faults=0))
-    seconds = perf_counter() - began_s
+    seconds, cpu_s = perf_counter() - began_s, process_time() - cpu_s
     assert answer.data is not None
     found = {name: len(getattr(answer.data, name)) for name in DAMAGES}
-    return {"rows": answer.data.rows, "seconds": seconds, "peak_kb": peak_kb(), "start_kb": start_kb, "found": found}
+    times = {"seconds": seconds, "cpu_s": cpu_s}
+    return times | {"rows": answer.data.rows, "peak_kb": peak_kb(), "start_kb": start_kb, "found": found}
 
 
 def peak_kb() -> int:

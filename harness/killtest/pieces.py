@@ -3,12 +3,11 @@
 A million stored rows as objects take more than a gigabyte; where they stand in their file takes twelve megabytes.
 """
 
-import os
 import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Generic, TypeVar, overload
+from typing import BinaryIO, Generic, TypeVar, overload
 
 T = TypeVar("T")
 
@@ -22,7 +21,7 @@ class Pieces(Sequence[T], Generic[T]):
         self._decode = decode
         self._offsets = array("q")
         self._lengths = array("q")
-        self._handle: int | None = None
+        self._file: BinaryIO | None = None
 
     def add(self, offset: int, length: int) -> None:
         """One more piece, of that many bytes from `offset` on."""
@@ -54,7 +53,9 @@ class Pieces(Sequence[T], Generic[T]):
     def __getitem__(self, index: int | slice) -> "T | Pieces[T]":
         if isinstance(index, slice):
             return self.chosen(range(len(self))[index])
-        if self._handle is None:
-            self._handle = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
-            weakref.finalize(self, os.close, self._handle)
-        return self._decode(os.pread(self._handle, self._lengths[index], self._offsets[index]))
+        if self._file is None:
+            # Neighbours are often asked for one after another; more than a page would be read in vain elsewhere.
+            self._file = self._path.open("rb", buffering=4096)
+            weakref.finalize(self, self._file.close)
+        self._file.seek(self._offsets[index])
+        return self._decode(self._file.read(self._lengths[index]))

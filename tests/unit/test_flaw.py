@@ -43,14 +43,15 @@ def test_text_is_compared_after_nfc_and_trimming() -> None:
     assert detail(product(1), title="té 1") is not None
 
 
-def test_text_that_reads_as_the_same_number_differs_unless_it_is_a_price() -> None:
-    of = Product("k", ("/product/1",), ({"title": "1", "price": "1"},))
-    assert flaw_of({"title": "1.0"}, of, 0) is not None
-    assert flaw_of({"price": "1.0"}, of, 0) is None
+@pytest.mark.parametrize("field", ["sku", "title", "currency", "availability", "image"])
+def test_only_prices_are_numbers(field: str) -> None:
+    of = Product("k", ("/product/1",), ({field: "1"},))
+    assert flaw_of({field: "1.0"}, of, 0) is not None
 
 
 def test_missing_and_other_columns_are_not_judged() -> None:
-    assert flaw_of({}, ONE_PAGE, 0) is None
+    assert flaw_of({}, ONE_PAGE, 2) is None
+    assert flaw_of({}, TWO_PAGES, 2) is None
     assert flaw_of({"colour": "red", "currency": "EUR"}, ONE_PAGE, 0) is None
 
 
@@ -86,9 +87,9 @@ def test_field_of_two_pages_that_is_older_than_both_pages_is_stale() -> None:
 def test_gravity_is_the_number_of_wrong_fields_or_of_versions() -> None:
     rows = [row(1, title="?"), row(1, title="?", price="7"), row(1, 1, title="?")]
     assert [flaw.gravity for flaw in (flaw_of(one.values, ONE_PAGE, 0) for one in rows) if flaw] == [1, 2, 1]
-    for version in (0, 1):
-        stale = flaw_of(row(1, version).values, ONE_PAGE, 2)
-        assert stale == Flaw(True, 2 - version, f"version {version} stored, version 2 served")
+    for version in (0, 1, 2):
+        stale = flaw_of(row(1, version).values, product(1, versions=4), 3)
+        assert stale == Flaw(True, 3 - version, f"version {version} stored, version 3 served")
 
 
 def test_worse_is_corrupted_before_stale_then_graver_then_by_the_words() -> None:

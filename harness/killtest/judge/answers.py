@@ -14,7 +14,7 @@ def newest_versions(requests: Iterable[Request]) -> dict[str, int]:
     newest: dict[str, int] = {}
     for request in requests:
         if request.version and request.is_page and request.is_answered:
-            newest[request.path] = max(newest.get(request.path, 0), request.version)
+            newest[request.path] = max(newest.get(request.path, request.version), request.version)
     return newest
 
 

@@ -91,6 +91,7 @@ def _window_in_the_store(
         return "commit"
     if taken.error is not None:
         return None
-    killed_s = course.began_s + next(one.ended_s for one in course.incarnations if one.number == taken.incarnation)
+    ended_s = {one.number: one.ended_s for one in course.incarnations}
+    killed_s = course.began_s + ended_s[taken.incarnation]
     waited_for = zip(ready_s, held(taken, numbers), strict=True)
     return "between" if any(ready <= killed_s and not is_held for ready, is_held in waited_for) else None

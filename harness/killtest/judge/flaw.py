@@ -35,11 +35,9 @@ def flaw_of(values: Mapping[str, Value], product: Product, served: int) -> Flaw 
     different moments, so each of its fields stands for itself.
     """
     versions = product.versions
-    if not _wrong(values, versions[-1]):
-        return None
     if len(product.pages) > 1:
         return _field_by_field(values, versions, served)
-    for version in reversed(range(len(versions) - 1)):
+    for version in reversed(range(len(versions))):
         if not _wrong(values, versions[version]):
             return _stale(version, served)
     return _unlike_any(values, versions)
@@ -86,16 +84,16 @@ def _field_by_field(values: Mapping[str, Value], versions: Sequence[Mapping[str,
     newest = _newest_by_field(values, versions)
     if None in newest.values():
         return _unlike_any(values, versions)
-    return _stale(min(version for version in newest.values() if version is not None), served)
+    return _stale(min((version for version in newest.values() if version is not None), default=served), served)
 
 
 def _newest_by_field(values: Mapping[str, Value], versions: Sequence[Mapping[str, str]]) -> dict[str, int | None]:
     """For each judged field of the row the newest version that carries its value; None when no version does."""
     wrong = [_wrong(values, version) for version in versions]
-    judged = [field for field in FIELDS if field in values and field in versions[-1]]
     return {
         field: max((number for number, fields in enumerate(wrong) if field not in fields), default=None)
-        for field in judged
+        for field in FIELDS
+        if field in values
     }
 
 

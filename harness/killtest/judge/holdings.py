@@ -73,7 +73,7 @@ def held(snapshot: Snapshot, numbers: Mapping[str, int]) -> bytearray:
     for row in snapshot.rows:
         number = None if row.key is None else numbers.get(row.key)
         if number is not None:
-            found[number] = 1
+            found[number] = True
     return found
 
 

@@ -91,7 +91,8 @@ def _inspector(products: Sequence[Product], requests: Iterable[Request]) -> Insp
 
     def inspect(row: Row, number: int) -> Flaw | None:
         product = products[number]
-        return flaw_of(row.values, product, version_served(product, newest))
+        served = version_served(product, newest) if newest else 0
+        return flaw_of(row.values, product, served)
 
     return inspect
 

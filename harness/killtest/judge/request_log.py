@@ -51,16 +51,20 @@ class Proper:
         return (request for request in self._requests if request.incarnation < self._incarnations)
 
 
+class _Numbered(msgspec.Struct, frozen=True):
+    seq: int
+
+
 def read(log: Path) -> Pieces[Request]:
     """The log in order of arrival; of two lines for a request (open, then over) the later one.
 
     OSError or msgspec.DecodeError when there is none, or it is damaged.
     """
-    decode, at = msgspec.json.Decoder(Request).decode, 0
-    numbers, lines = array("q"), Pieces(log, decode)
+    number_of, at = msgspec.json.Decoder(_Numbered).decode, 0
+    numbers, lines = array("q"), Pieces(log, msgspec.json.Decoder(Request).decode)
     with log.open("rb") as file:
         for line in file:
-            numbers.append(decode(line).seq)
+            numbers.append(number_of(line).seq)
             lines.add(at, len(line))
             at += len(line)
     # Lines are written as requests end; the sort is stable, so that the later line of a request comes behind.

@@ -56,7 +56,7 @@ def to_lines(snapshot: Snapshot) -> bytes:
     )
 
 
-class _StoredRow(Row, frozen=True):
+class _Numbered(msgspec.Struct, frozen=True):
     number: int = msgspec.field(name="in")
 
 
@@ -67,7 +67,7 @@ def from_lines(path: Path) -> list[Snapshot]:
     """
     heads: dict[int, Snapshot] = {}
     rows: dict[int, Pieces[Row]] = {}
-    decode, decode_row, at = msgspec.json.Decoder(_StoredRow).decode, msgspec.json.Decoder(Row).decode, 0
+    decode, decode_row, at = msgspec.json.Decoder(_Numbered).decode, msgspec.json.Decoder(Row).decode, 0
     with path.open("rb") as file:
         for line in file:
             if line.startswith(b'{"in":'):
