@@ -61,3 +61,4 @@ def test_one_fetch_after_the_other_is_not_concurrent() -> None:
 def test_late_requests_are_counted_and_no_rows_have_no_ratio() -> None:
     traffic = count([request(1, "/product/1", late=True)], 6, None, 0)
     assert (traffic.late, traffic.per_row) == (1, None)
+    assert count(crawl(6), 6, None, 3).per_row == 2.3333

@@ -35,8 +35,9 @@ def test_no_struck_fault_is_unknown_unless_the_data_are_bad() -> None:
     assert (failed.outcome, failed.cause, failed.problem) == ("FAIL", "control", None)
 
 
-def test_one_struck_fault_is_enough() -> None:
-    faults = (struck(), FaultRecord("request:900 KILL", "not_reached"))
+@pytest.mark.parametrize("status", ["struck", "before_first_request", "escalated"])
+def test_one_struck_fault_is_enough(status: str) -> None:
+    faults = (struck(status=status), FaultRecord("request:900 KILL", "not_reached"))
     verdict = judge(evidence(CLEAN, CLEAN, faults=faults))
     assert (verdict.outcome, verdict.cause, verdict.problem) == ("PASS", None, None)
 
