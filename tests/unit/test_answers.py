@@ -64,5 +64,5 @@ def test_product_of_two_pages_fares_as_the_page_that_got_least_far() -> None:
 
 
 def test_proper_requests_can_be_gone_through_again() -> None:
-    proper = Proper([request(1, "/a"), request(2, "/b", incarnation=1), request(3, "/c", incarnation=2)], 2)
+    proper = Proper([request(n + 1, "/a", incarnation=n) for n in range(4)], 2)
     assert [one.seq for one in proper] == [one.seq for one in proper] == [1, 2]

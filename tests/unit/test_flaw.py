@@ -87,9 +87,9 @@ def test_field_of_two_pages_that_is_older_than_both_pages_is_stale() -> None:
 def test_gravity_is_the_number_of_wrong_fields_or_of_versions() -> None:
     rows = [row(1, title="?"), row(1, title="?", price="7"), row(1, 1, title="?")]
     assert [flaw.gravity for flaw in (flaw_of(one.values, ONE_PAGE, 0) for one in rows) if flaw] == [1, 2, 1]
-    for version in (0, 1, 2):
-        stale = flaw_of(row(1, version).values, product(1, versions=4), 3)
-        assert stale == Flaw(True, 3 - version, f"version {version} stored, version 3 served")
+    for version in (0, 1, 2, 3):
+        stale = flaw_of(row(1, version).values, product(1, versions=5), 4)
+        assert stale == Flaw(True, 4 - version, f"version {version} stored, version 4 served")
 
 
 def test_worse_is_corrupted_before_stale_then_graver_then_by_the_words() -> None:
