@@ -9,11 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-<<<<<<< HEAD
 .PHONY: help killtest mixed gate zoo reference test lint types check docs bench harness-kills mutation lock clean
-=======
-.PHONY: help killtest mixed gate reference test lint types check docs bench harness-kills mutation lock clean
->>>>>>> b7c41e1b7e56abb64245d15a7dcbb63cf9e85908
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16

@@ -66,12 +66,6 @@ def test_requests_of_an_earlier_incarnation_do_not_end_the_start_up_of_a_later_o
     assert (early.window, later.since_first_request_s) == ("start-up", 1.0)
 
 
-def test_requests_of_an_earlier_incarnation_do_not_end_the_start_up_of_a_later_one() -> None:
-    asked = [request(1, "/list/0"), request(5, "/list/0", incarnation=1)]
-    early, later = seen_in_the_log([replace(KILL, t_s=t, incarnation=1) for t in (4.0, 6.0)], asked)
-    assert (early.window, later.since_first_request_s) == ("start-up", 1.0)
-
-
 def test_escalated_stays_escalated_and_what_did_not_strike_is_left_alone() -> None:
     escalated, unreached = replace(KILL, status="escalated"), FaultRecord("after:9 KILL", "not_reached")
     told = seen_in_the_log([unreached, escalated], crawl())
