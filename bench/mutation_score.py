@@ -15,7 +15,7 @@ EXPLAINED = Path(__file__).resolve().parents[1] / "docs" / "mutation.md"
 def main(session: str) -> int:
     """Print the score and the survivors of a session of cosmic-ray."""
     rows = sqlite3.connect(session).execute(
-        "SELECT test_outcome, diff FROM work_results NATURAL JOIN mutation_specs WHERE worker_outcome != 'SKIPPED'"
+        "SELECT test_outcome, diff FROM work_results NATURAL JOIN mutation_specs WHERE worker_outcome = 'NORMAL'"
         " ORDER BY module_path, start_pos_row, start_pos_col, operator_name"
     )
     outcomes = [(outcome, change(diff or "")) for outcome, diff in rows]

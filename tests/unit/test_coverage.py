@@ -55,6 +55,9 @@ def test_start_up_and_idle_are_told_by_the_log() -> None:
     early, idle = seen_in_the_log([replace(KILL, t_s=2.0), replace(KILL, t_s=6.0)], asked)
     assert (early.status, early.window, early.since_first_request_s) == ("before_first_request", "start-up", None)
     assert (idle.status, idle.window, idle.since_first_request_s) == ("struck", "idle", 3.0)
+    # The log knows better than what the harness had heard by then.
+    (late,) = seen_in_the_log([replace(KILL, t_s=6.0, status="before_first_request")], asked)
+    assert late.status == "struck"
 
 
 def test_requests_of_an_earlier_incarnation_do_not_end_the_start_up_of_a_later_one() -> None:

@@ -3,6 +3,7 @@
 import importlib
 import pkgutil
 from collections.abc import Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
 
 import msgspec
@@ -143,6 +144,9 @@ def test_data_of_the_judge_are_frozen() -> None:
     kinds = [one for one in structs if issubclass(one, msgspec.Struct) and one is not msgspec.Struct]
     assert len(kinds) > 10
     assert [one for one in kinds if not one.__struct_config__.frozen] == []
+    plain = [one for one in structs if is_dataclass(one)]
+    assert plain
+    assert [one for one in plain if not one.__dataclass_params__.frozen] == []
 
 
 def test_row_of_no_snapshot_is_refused(tmp_path: Path) -> None:

@@ -186,6 +186,7 @@ def test_again_start_is_judged_apart(after: list[Row] | Snapshot, changed: bool)
 def test_every_again_start_counts_and_without_one_nothing_is_known() -> None:
     assert judge(evidence(CLEAN, CLEAN, [*CLEAN, row(1)], again=2)).not_idempotent is True
     assert judge(evidence([], CLEAN, CLEAN, again=1)).not_idempotent is False
+    assert judge(evidence([], [], CLEAN, CLEAN, again=1)).not_idempotent is False
     assert judge(evidence(CLEAN, [*CLEAN, row(1)])).not_idempotent is None
 
 

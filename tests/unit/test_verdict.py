@@ -13,7 +13,8 @@ def test_false_done_needs_a_finished_ending_and_missing_rows() -> None:
     assert judge(evidence(WITHOUT_3)).false_done is True
     assert judge(evidence(WITHOUT_3, requests=[])).false_done is True
     assert judge(evidence(CLEAN)).false_done is False
-    assert judge(evidence(WITHOUT_3, ending="hung")).false_done is False
+    for ending in ("crash_loop", "hung", "out_of_time", "refused_start", "unreadable_store"):
+        assert judge(evidence(WITHOUT_3, ending=ending)).false_done is False
 
 
 @pytest.mark.parametrize("ending", ["crash_loop", "hung", "out_of_time", "refused_start", "unreadable_store"])

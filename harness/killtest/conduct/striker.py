@@ -204,7 +204,7 @@ class Striker:
 
 
 def _record(fault: Fault, life: Life, strike: Strike, due_s: float, in_flight: tuple[OpenRequest, ...]) -> FaultRecord:
-    """What is known at once; `evidence.located` says the rest from the site's log."""
+    """What is known at once; `coverage.located` says the rest from the site's log."""
     first_s = life.first_request_s
     return FaultRecord(
         planned=fault.text,
