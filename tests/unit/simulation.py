@@ -179,7 +179,6 @@ class World:
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:
         self._mark = (name, n)
 
-
     def release_mark(self) -> None:
         self.calls.append("release_mark")
 

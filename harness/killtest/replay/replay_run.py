@@ -101,7 +101,7 @@ def words(replayed: Replayed, stored: StoredTrial | None) -> Iterator[str]:
     else:
         yield f"{replayed.same} of {runs} runs agree  {subject}  (a schedule alone holds no answer to compare with)"
     for said, many in _groups(replayed.answers):
-        mark = "the same" if stored and said == replayed.then else _said(said)
+        mark = "the same" if stored and said.is_like(replayed.then, same_keys=True) else _said(said)
         yield f"      now:  {many} × {mark}"
     for text, many in replayed.drifts:
         yield f"      drift in {many} of {runs}: {text}"

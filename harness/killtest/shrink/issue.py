@@ -27,7 +27,7 @@ _MEANINGS = {
 
 def text(who: Subject, expected: dict[str, Any], observed: dict[str, Any], versions: dict[str, Any], rule: str) -> str:
     """The draft, as Markdown."""
-    said = Answer(observed["outcome"], observed["ending"], observed["findings"])
+    said = Answer(observed["outcome"], observed["ending"], observed["findings"], _counts(observed["findings"]))
     faults = [_fault(parse(fault["planned"])) for fault in observed["faults"]]
     parts = [
         f"# {who.name}: {answer.words([said])} after {_title(faults)}",
@@ -47,6 +47,10 @@ def text(who: Subject, expected: dict[str, Any], observed: dict[str, Any], versi
         "```json\n" + json.dumps(versions, indent=1, ensure_ascii=False) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _counts(findings: dict[str, Any]) -> dict[str, int]:
+    return {name: len(keys) for name, keys in findings.items()}
 
 
 def _title(faults: list[str]) -> str:

@@ -127,12 +127,13 @@ class _Search:
 
 
 def _beginnings(faults: Faults, hits: Hits) -> list[Faults]:
-    """What to begin with, simplest first: at the requests that were hit; with the start-up kills; as it was.
+    """What to begin with: at the requests that were hit, or beside them; with the start-up kills too; as it was.
 
-    A schedule at requests is tried once where one on timers needs several runs.
+    Simplest first: a schedule at requests is tried once, one on timers needs several runs.
     """
-    pairs = list(zip(faults, hits, strict=True))
-    factual = [(next(facts_for(fault, hit), fault), hit) for fault, hit in pairs if hit is not None]
-    begun = tuple(fault for fault, hit in factual if hit.paths)
-    reached = tuple(fault for fault, _ in factual)
-    return [one for one in dict.fromkeys((begun, reached, faults)) if one]
+    reached = [(fault, hit) for fault, hit in zip(faults, hits, strict=True) if hit is not None]
+    begun = [list(facts_for(fault, hit)) or [fault] for fault, hit in reached if hit.paths]
+    likeliest = tuple(facts[0] for facts in begun)
+    neighbours = tuple(facts[-1] for facts in begun)
+    with_start_up = tuple(next(facts_for(fault, hit), fault) for fault, hit in reached)
+    return [one for one in dict.fromkeys((likeliest, neighbours, with_start_up, faults)) if one]
