@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate zoo reference test lint types check docs bench harness-kills lock clean
+.PHONY: help killtest mixed gate zoo reference test lint types check docs bench shrink-zoo harness-kills lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,9 @@ bench: $(VENV)/.dev ## speed, as ratios measured side by side
 	$(BIN)/python bench/site_throughput.py
 	$(BIN)/python bench/harness_cost.py
 	$(BIN)/python bench/first_verdict.py
+
+shrink-zoo: $(VENV)/.dev ## shrink ten timed kills to one, on subjects of the zoo (a few minutes)
+	$(BIN)/python bench/shrink_zoo.py
 
 harness-kills: $(VENV)/.dev ## kill -9 the harness 100 times in the middle of campaigns
 	$(BIN)/python bench/harness_kills.py

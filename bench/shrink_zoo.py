@@ -1,10 +1,10 @@
 """`killtest shrink` on schedules of ten timed kills that break subjects of the zoo: from ten to one.
 
-"One of ten": six kills come within 30 ms of a start, when no interpreter has asked for a page yet; one comes in the middle of a
-crawl, on a timer; three are due long after the crawl has ended. "All over": ten kills come in the middle of the crawl,
-each on a timer of its own. All are drawn by seed. The site takes 20 ms for a page, so that a timer finds the subject now
-with a request open, now with none. Where a draw breaks nothing (a sound moment) the next seed is taken. Fails when fewer
-than five subjects come from "one of ten" to one kill within 300 s.
+"One of ten": six kills come within 30 ms of a start, when no interpreter has asked for a page yet; one comes in the
+middle of a crawl, on a timer; three are due long after the crawl has ended. "All over": ten kills come in the middle of
+the crawl, each on a timer of its own. All are drawn by seed. The site takes 20 ms for a page, so that a timer finds the
+subject now with a request open, now with none. Where a draw breaks nothing (a sound moment) the next seed is taken.
+Fails when fewer than five subjects come from "one of ten" to one kill within 300 s.
 """
 
 import json
