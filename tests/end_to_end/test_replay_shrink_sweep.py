@@ -149,6 +149,32 @@ def test_shrink_of_a_command_without_a_manifest_reproduces_from_anywhere(tmp_pat
     assert again.returncode == 1, again.stderr
 
 
+def test_shrink_names_a_subject_by_its_own_path(tmp_path: Path) -> None:
+    program(tmp_path, FORGETFUL.replace("WHERE", "shift = 0"))
+    manifest = 'name = "mine"\ncommand = ["{python}", "crawl.py", "{site_url}"]\n[store]\nreader = "jsonl"\n'
+    (tmp_path / "subject.toml").write_text(manifest + 'path = "out.jsonl"\nkey = "sku"\n')
+    _, told = asked("shrink", str(broken(tmp_path, "request:3 KILL", subject="./subject.toml")), cwd=tmp_path)
+    assert f" run {tmp_path}/subject.toml --site" in (tmp_path / told["repro"] / "repro.sh").read_text()
+
+
+def test_shrink_keeps_the_same_keys_if_that_is_wanted(tmp_path: Path) -> None:
+    place = broken(tmp_path, "request:/product/2 KILL", "request:/product/4 KILL")
+    code, told = asked("shrink", str(place), "--same-keys", cwd=tmp_path)
+    assert (code, told["answer"]["findings"]["lost"]) == (0, ["SKU-00002", "SKU-00004"])
+    assert len(told["faults"]) == 2
+    assert len(asked("shrink", str(place), cwd=tmp_path)[1]["faults"]) == 1
+
+
+def test_shrink_does_not_go_on_with_a_subject_that_fails_now_without_faults(tmp_path: Path) -> None:
+    words = program(tmp_path, FORGETFUL.replace("WHERE", "shift = 0"))
+    killtest("run", *SITE, "--fault", "request:3 KILL", "--controls", "0", *words, cwd=tmp_path)
+    program(tmp_path, FORGETFUL.replace("WHERE", "shift = 1"))
+    (place,) = tmp_path.glob("results/run-*/trials/*")
+    done = killtest("shrink", str(place), cwd=tmp_path)
+    assert done.returncode == 2
+    assert "comes to no PASS without any fault now; no kill is to blame" in done.stderr
+
+
 def test_shrink_with_the_budget_used_up_gives_the_best_so_far(tmp_path: Path) -> None:
     place = broken(tmp_path, "request:/product/2 KILL", "request:/product/4 KILL")
     code, told = asked("shrink", str(place), "--runs", "1", cwd=tmp_path)
