@@ -62,6 +62,12 @@ def test_a_start_up_kill_that_matters_stays_on_its_timer() -> None:
     assert found.rule == NOISY
 
 
+def test_start_up_kills_are_tried_beside_requests_before_all_the_timers() -> None:
+    world = World(lambda tried: "after:0.01 KILL" in tried)
+    shrunk(world, "after:0.01 KILL", "first+0.5 KILL", hits=(START_UP, WAITING))
+    assert world.tried[:3] == [["request:6 KILL"], ["response:6 KILL"], ["after:0.01 KILL", "request:6 KILL"]]
+
+
 def test_a_timer_between_two_requests_becomes_the_response_before_or_the_request_behind() -> None:
     for fact in ("response:6 KILL", "request:7 KILL"):
         world = World(lambda tried, fact=fact: tried == [fact], ANSWERED)

@@ -17,7 +17,7 @@ from killtest.plan.campaign import Spec
 from killtest.plan.manifest import StoreNeeds, Subject
 from killtest.plan.schedule import Schedule
 
-_HOW = "name a trial's folder (results/CAMPAIGN/trials/ID), or CAMPAIGN#SCHEDULE"
+_HOW = "name a trial's folder (results/CAMPAIGN/trials/ID), CAMPAIGN#SCHEDULE or CAMPAIGN#ID"
 
 
 class StoredTrial(msgspec.Struct, frozen=True):
@@ -40,7 +40,7 @@ class StoredTrial(msgspec.Struct, frozen=True):
 
 
 def find(word: str) -> StoredTrial:
-    """The trial that `word` names: its folder, CAMPAIGN#SCHEDULE, or a campaign of one schedule.
+    """The trial that `word` names: its folder, CAMPAIGN#SCHEDULE, CAMPAIGN#ID, or a campaign of one trial with faults.
 
     UsageError when there is no such trial, when the folder of its evidence is gone, and for a control.
     """
@@ -64,21 +64,24 @@ def _by_id(campaign: Path, trial_id: str, path: Path) -> Line:
         raise UsageError(f"{path}: {campaign}/trials.jsonl has no finished trial {trial_id!r}; {_HOW}")
     if not path.is_dir():
         why = "it passed, and only what failed is kept" if found[0]["outcome"] == "PASS" else "it was removed"
-        name = found[0]["schedule"]["name"]
-        raise UsageError(f"{path}: no evidence is there: {why}; the schedule alone is {campaign}#{name}")
+        raise UsageError(f"{path}: no evidence is there: {why}; the schedule alone is {campaign}#{trial_id}")
     return found[0]
 
 
 def _by_schedule(campaign: Path, wanted: str) -> Line:
     lines = [line for line in ledger.read(campaign / "trials.jsonl") if not line["control"]]
-    found = [line for line in lines if wanted in ("", line["schedule"]["name"])]
+    found = [line for line in lines if wanted in ("", line["schedule"]["name"], line["id"])]
     if len(found) == 1:
         return found[0]
     if not found:
-        what = f"no finished trial of a schedule {wanted!r}" if wanted else "no finished trial with faults"
+        what = (
+            f"no finished trial of a schedule {wanted!r}, and none of that id,"
+            if wanted
+            else "no finished trial with faults"
+        )
         raise UsageError(f"{campaign}: {what} is there; {_HOW}")
     ids = ", ".join(line["id"] for line in found[:5]) + (", …" if len(found) > 5 else "")
-    raise UsageError(f"{campaign}: {len(found)} trials are meant: {ids}; name one by {campaign}/trials/ID")
+    raise UsageError(f"{campaign}: {len(found)} trials are meant: {ids}; name one by {campaign}#ID")
 
 
 def _load(campaign: Path, line: Line) -> StoredTrial:
