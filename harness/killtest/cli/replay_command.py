@@ -34,9 +34,9 @@ from killtest.replay.replay_run import Order
 def command(words: tuple[str, ...], **options: Any) -> int:
     """Run the schedule of TRIAL again, and say how many runs gave the same outcome, ending and findings.
 
-    TRIAL is results/CAMPAIGN/trials/ID, or results/CAMPAIGN#SCHEDULE (or #ID); subject and shop are those of then. FILE is a
-    schedule.json alone; the subject stands behind it. Ends like run, with the worst outcome of all runs: 0 PASS, 1
-    FAIL, 2 usage, 3 UNKNOWN.
+    TRIAL is results/CAMPAIGN/trials/ID, or results/CAMPAIGN#SCHEDULE, or #ID; subject and shop are those of then. FILE
+    is a schedule.json alone; the subject stands behind it. Ends like run, with the worst outcome of all runs: 0 PASS,
+    1 FAIL, 2 usage, 3 UNKNOWN.
     """
     if not words:
         raise UsageError("name a trial's folder, CAMPAIGN#SCHEDULE, or a schedule.json and a subject")
