@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate zoo reference test lint types check docs bench explore-agreement harness-kills mutation lock clean
+.PHONY: help killtest mixed gate zoo reference test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -55,6 +55,9 @@ bench: $(VENV)/.dev ## speed: ratios measured side by side, and the judge agains
 	$(BIN)/python bench/first_verdict.py
 	$(BIN)/python bench/explore_speed.py
 	$(BIN)/python bench/judge_speed.py
+
+shrink-zoo: $(VENV)/.dev ## shrink ten timed kills to one, on subjects of the zoo (a few minutes)
+	$(BIN)/python bench/shrink_zoo.py
 
 harness-kills: $(VENV)/.dev ## kill -9 the harness 100 times in the middle of campaigns
 	$(BIN)/python bench/harness_kills.py

@@ -19,11 +19,12 @@ from killtest.campaigns.campaign_run import Watcher
 from killtest.campaigns.story import Story
 from killtest.conduct import trial
 from killtest.explore import explore_run, recording
-from killtest.explore.explore_run import SMALL, Order, kill_at
+from killtest.explore.explore_run import Order, kill_at
 from killtest.halt import Halt
 from killtest.judge.course import Course
 from killtest.plan import subject
 from killtest.plan.campaign import Planned, site_of
+from killtest.plan.each_request import SMALL
 from killtest.plan.schedule import Schedule
 from killtest.report.statistics import paired_ratio
 

@@ -18,8 +18,9 @@ from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
 from killtest.explore import explore_run, explored_text
-from killtest.explore.explore_run import SMALL, Exploration, Order
+from killtest.explore.explore_run import Exploration, Order
 from killtest.plan import subject
+from killtest.plan.each_request import SMALL
 from killtest.report.crash_map import crash_map
 from killtest.report.figure import image
 from killtest.trace import seccomp

@@ -14,7 +14,22 @@ from killtest import __version__
 from killtest.errors import HarnessFailure, UsageError
 
 # Command -> module: each is imported when it is used, so that `killtest --help` stays quick.
-_COMMANDS = ("init", "run", "explore", "bench", "gate", "judge", "report", "site", "zoo", "list", "doctor")
+_COMMANDS = (
+    "init",
+    "run",
+    "replay",
+    "shrink",
+    "sweep",
+    "explore",
+    "bench",
+    "gate",
+    "judge",
+    "report",
+    "site",
+    "zoo",
+    "list",
+    "doctor",
+)
 
 
 class Terminated(BaseException):

@@ -8,7 +8,8 @@ _HEAD = """# The command line
 
 Written by `make docs` from the commands' help; a test compares the two.
 
-Exit codes of run, gate and judge: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN. bench and report end with 0 once complete.
+Exit codes of run, replay, sweep, explore, gate and judge: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN. shrink: 0 with a result,
+3 without. bench and report end with 0 once complete.
 Ctrl-C ends with 130, SIGTERM with 143; whatever was started has ended by then.
 """
 

@@ -29,8 +29,6 @@ from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.plan.schedule import Rule, Schedule
 from killtest.process import clock, isolation
 
-SMALL = {"list_pages": 3, "products": 10 * 3}
-
 
 class Teller(Protocol):
     """Told how far an exploration is."""

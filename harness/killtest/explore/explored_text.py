@@ -6,6 +6,7 @@ from itertools import groupby
 from rich.console import Console
 from rich.text import Text
 
+from killtest import intervals
 from killtest.explore.exploration import Judged, groups
 from killtest.explore.explore_run import Exploration, Order, reproduce_at
 
@@ -72,7 +73,7 @@ def group_lines(failing: Sequence[Judged], order: Order) -> Iterator[str]:
         count = f"{len(members)} point{'s' if len(members) != 1 else ''}"
         yield ""
         yield f"  {wrong}{many}: killed before {what}, {phase}"
-        yield f"      {count}: {ranges([one.point.k for one in members])}; {tried[best]}"
+        yield f"      {count}: {intervals.words([one.point.k for one in members])}; {tried[best]}"
         if members[0].point.trigger is not None:
             yield f"      reproduce: {reproduce_at(members[0].point, order)}"
 
@@ -84,15 +85,3 @@ def cells(judged: Sequence[Judged], width: int) -> Iterator[Text]:
         for key, run in groupby(judged[start : start + width], mark):
             line.append(CELL[key][0] * len(list(run)), CELL[key][1])
         yield line
-
-
-def ranges(numbers: Sequence[int], most: int = 4) -> str:
-    """Ascending numbers as intervals: 3-7, 9, 12-14 and 5 more."""
-    found: list[list[int]] = []
-    for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1][1] = number
-        else:
-            found.append([number, number])
-    words = [f"{low}-{high}" if low != high else f"{low}" for low, high in found]
-    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")

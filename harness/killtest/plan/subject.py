@@ -84,6 +84,11 @@ def name_of(command: Sequence[str]) -> str:
     return name.strip("-_")[:60] or "command"
 
 
+def label_of(subject: Subject) -> str:
+    """The subject's name with its variant, as tables and budgets call it."""
+    return f"{subject.name}:{subject.variant}" if subject.variant else subject.name
+
+
 def check_runnable(subject: Subject) -> None:
     """UsageError when the subject's extra is not installed or a program of its commands can't be executed."""
     missing = missing_of_extra(subject.extra) if subject.extra else []

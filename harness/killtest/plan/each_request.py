@@ -1,0 +1,19 @@
+"""One fault at every page request of a small shop: what `killtest sweep` runs, and `killtest gate` without more."""
+
+from collections.abc import Sequence
+
+from killtest.plan.schedule import DrawnTrigger, Rule
+
+# Small enough for every request to get its own trial, large enough for the list pages to matter.
+SMALL = {"list_pages": 3, "products": 30}
+# While the site holds the answer, and once its last byte has been handed over.
+MOMENTS: tuple[tuple[str, DrawnTrigger], ...] = (("held", "request"), ("response", "response"))
+
+
+def rules_for(last: int, signals: Sequence[str]) -> tuple[Rule, ...]:
+    """A group for each moment and signal, of one schedule for each request from 1 to `last`."""
+    return tuple(
+        Rule(group=f"{group}-{signal}", each=True, trigger=trigger, between=(1, last), signals=(signal,))
+        for group, trigger in MOMENTS
+        for signal in signals
+    )

@@ -1,0 +1,1 @@
+"""To the fewest faults and the simplest triggers that still give the same findings: `killtest shrink`."""

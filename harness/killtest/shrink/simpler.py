@@ -1,0 +1,30 @@
+"""Simpler forms of one fault, each of which may turn out to do as well."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from killtest.plan.fault import Fault, parse
+
+
+def simpler(fault: Fault) -> Iterator[Fault]:
+    """Every fault that is one step simpler, the greatest simplification of its kind first."""
+    if fault.incarnation is not None:
+        yield msgspec.structs.replace(fault, incarnation=None)
+    if len(fault.steps) > 1:
+        yield msgspec.structs.replace(fault, steps=fault.steps[:1])
+    for index in range(len(fault.bumps)):
+        bumps = fault.bumps[:index] + fault.bumps[index + 1 :]
+        if bumps or fault.steps:
+            yield msgspec.structs.replace(fault, bumps=bumps)
+    if fault.steps:
+        usual = parse(f"request:1 {fault.steps[0].signal}").scope
+        if fault.scope != usual:
+            yield msgspec.structs.replace(fault, scope=usual)
+    for number in _smaller(fault.trigger.n):
+        yield msgspec.structs.replace(fault, trigger=msgspec.structs.replace(fault.trigger, n=number))
+
+
+def _smaller(number: int) -> list[int]:
+    """Fewer than `number`: the first two, half, one less. A finding is often there at once, or from somewhere on."""
+    return sorted({n for n in (1, 2, number // 2, number - 1) if 1 <= n < number})

@@ -1,0 +1,1 @@
+"""Every request of a small site once: `killtest sweep`."""
