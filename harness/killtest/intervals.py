@@ -11,5 +11,5 @@ def words(numbers: Sequence[int], most: int = 4) -> str:
             found[-1][1] = number
         else:
             found.append([number, number])
-    words = [f"{low}-{high}" if low != high else f"{low}" for low, high in found]
-    return ", ".join(words[:most]) + (f" and {len(words) - most} more" if len(words) > most else "")
+    shown = [f"{low}-{high}" if low != high else f"{low}" for low, high in found]
+    return ", ".join(shown[:most]) + (f" and {len(shown) - most} more" if len(shown) > most else "")
