@@ -66,7 +66,7 @@ explore-agreement: $(VENV)/.dev ## derived crash points against true kills at ev
 	$(BIN)/python bench/explore_agreement.py
 
 # In a copy, for the source is changed in place while the tests run.
-mutation: $(VENV)/.dev ## change the judge's code in a thousand ways: how many do its tests notice? (half an hour)
+mutation: $(VENV)/.mutation ## change the judge's code in a thousand ways: how many do its tests notice? (half an hour)
 	rm -rf .mutation && mkdir .mutation && cp -r harness testsite tests pyproject.toml .mutation/
 	find .mutation -name __pycache__ -prune -exec rm -rf {} +
 	cd .mutation && PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=harness:testsite sh -ec ' \
@@ -77,6 +77,7 @@ mutation: $(VENV)/.dev ## change the judge's code in a thousand ways: how many d
 lock: $(VENV)/.dev ## write requirements/*.lock anew from pyproject.toml
 	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra editable -o requirements/run.lock pyproject.toml
 	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra editable --extra dev -c requirements/run.lock -o requirements/dev.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK_FLAGS) --extra mutation -c requirements/dev.lock -o requirements/mutation.lock pyproject.toml
 LOCK_FLAGS := -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe
 
 clean: ## remove the virtual environment and caches, not results/
@@ -95,4 +96,8 @@ $(VENV)/.run: requirements/run.lock pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: requirements/dev.lock $(VENV)/.run
 	$(INSTALL) requirements/dev.lock
+	@touch $@
+
+$(VENV)/.mutation: requirements/mutation.lock $(VENV)/.dev
+	$(PIP) install --require-hashes -r requirements/mutation.lock
 	@touch $@
