@@ -68,7 +68,7 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     )
     folder = CampaignFolder(numbered(options["results"], f"explore-{who.name}"))
     try:
-        result = explore_run.run(order, folder, _Told(Console(stderr=True, quiet=options["as_json"])))
+        result = explore_run.run(order, folder, Told(Console(stderr=True, quiet=options["as_json"])))
         if options["as_json"]:
             click.echo(msgspec.json.encode(explore_run.summary(result) | {"evidence": str(folder.path)}).decode())
         else:
@@ -91,7 +91,7 @@ def _draw(result: Exploration, name: str, folder: Path) -> str:
     return ", map.svg"
 
 
-class _Told:
+class Told:
     """Bars on a terminal, a line for each part elsewhere."""
 
     def __init__(self, console: Console) -> None:

@@ -14,6 +14,7 @@ from killtest.campaigns import campaign_run, ledger
 from killtest.campaigns.campaign_folder import SPEC, CampaignFolder, move_aside, stored_spec
 from killtest.campaigns.progress import progress_for
 from killtest.campaigns.trial_line import Line
+from killtest.cli.explore_command import Told
 from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
@@ -22,6 +23,7 @@ from killtest.gate.annotations import annotations
 from killtest.gate.budget import Budgets
 from killtest.gate.completeness import missing
 from killtest.gate.default_campaign import campaign_text, default_campaign
+from killtest.gate.explored import explored, explored_note
 from killtest.gate.judgement import Judgement, judge, overall
 from killtest.plan import subject
 
@@ -45,6 +47,7 @@ _CORES_USED = 2
     "--jobs", type=click.IntRange(1), show_default="cores, at most 2", help="Trials side by side; controls run alone."
 )
 @click.option("--fresh", is_flag=True, help="Start anew; an unfinished run is moved aside.")
+@click.option("--explore/--no-explore", "explores", default=True, help="Visit durable steps as well, where possible.")
 @click.option(
     "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
 )
@@ -53,9 +56,10 @@ _CORES_USED = 2
 def command(words: tuple[str, ...], budget_file: Path | None, before: Path | None, **options: Any) -> int:
     """Judge SUBJECT, or CAMPAIGN, a folder of results that is there already: 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN.
 
-    SUBJECT gets one kill at every held request and one after every response, with SIGKILL and with SIGINT, in
-    results/gate-SUBJECT. Killed or interrupted, the same command goes on where it was; a finished run is moved
-    aside. gate.md, junit.xml and benchmark.json are written into the campaign's folder whatever the answer.
+    SUBJECT gets one kill at every held request and one after every response, with SIGKILL and with SIGINT, and a true
+    kill wherever `killtest explore` finds a failing crash point, in results/gate-SUBJECT. Killed or interrupted, the
+    same command goes on where it was; a finished run is moved aside. gate.md, junit.xml and benchmark.json are written
+    into the campaign's folder whatever the answer.
     """
     budgets = budget.load(budget_file) if budget_file else Budgets()
     folder = _finished(words, options) or _run(words, options)
@@ -82,16 +86,19 @@ def _run(words: tuple[str, ...], options: dict[str, Any]) -> Path:
         hint = "" if options["store"] else f"; to judge a campaign, give its folder, which holds {SPEC}"
         raise UsageError(f"{error}{hint}") from None
     subject.check_runnable(who)
-    spec = default_campaign(who, site_changes(options["site_words"]))
-    path: Path = options["results"] / spec.name
+    changes, argv = site_changes(options["site_words"]), ["killtest", *sys.argv[1:]]
+    path: Path = options["results"] / default_campaign(who, changes).name
     # A finished gate tells of the program as it was then: to go on from it would be to test nothing.
     if options["fresh"] or gate_files.are_written(path):
         move_aside(path)
     folder = CampaignFolder(path)
     try:
-        folder.settle(campaign_text(spec, who), spec, ["killtest", *sys.argv[1:]])
         jobs = options["jobs"] or min(_CORES_USED, os.cpu_count() or 1)
-        with progress_for(Console(stderr=True)) as watcher:
+        console = Console(stderr=True)
+        found = explored(who, changes, folder, argv, jobs, Told(console)) if options["explores"] else None
+        spec = default_campaign(who, changes, found.rules() if found else ())
+        folder.settle(campaign_text(spec, who), spec, argv)
+        with progress_for(console) as watcher:
             campaign_run.run(spec, dict.fromkeys(spec.subjects, who), folder, watcher, jobs)
     finally:
         folder.close()
@@ -105,6 +112,8 @@ def _judge(folder: Path, budgets: Budgets, before: Path | None) -> Judgement:
     comparisons = baseline.compare(lines, earlier, budgets)
     if earlier and not comparisons:
         notes = [f"baseline {before}: no trial there has the name and the faults of one of these; nothing is compared"]
+    note = explored_note(folder)
+    notes = [*notes, *([note] if note else [])]
     judged = judge(spec.name, lines, budgets, missing(spec, lines), comparisons)
     return msgspec.structs.replace(judged, notes=notes)
 

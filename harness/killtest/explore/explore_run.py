@@ -45,6 +45,7 @@ class Order(msgspec.Struct, frozen=True):
 
     `raw` keeps states apart that are the same for SQLite; `clock_s` is how far each start's wall clock is ahead of the
     one before, so that leases have lapsed; at most `confirm` groups of failing points are confirmed (None: all).
+    `is_derived_only`: no point is tried by a true kill, not even where the recording is not trusted.
     """
 
     subject: Subject
@@ -54,6 +55,7 @@ class Order(msgspec.Struct, frozen=True):
     raw: bool = False
     clock_s: float = 3600.0
     confirm: int | None = None
+    is_derived_only: bool = False
 
 
 class Exploration(msgspec.Struct, frozen=True):
@@ -79,6 +81,8 @@ class Exploration(msgspec.Struct, frozen=True):
 def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
     """Explore, in the new folder; what is found is also on disk there."""
     site = site_of(order.subject.site, order.site, order.subject.name)
+    judged: list[Judged] = []
+    lines: list[Line] = []
     seconds: dict[str, float] = {}
     began_s = time.monotonic()
     with teller.stage("recording one undisturbed crawl", 1):
@@ -88,14 +92,16 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
     group = disk.digest if order.raw else Reader(folder.path / "scratch").digest
     found, trees = points(taken.steps, taken.requests, group, taken.begin)
     seconds["derive"], began_s = time.monotonic() - began_s, time.monotonic()
-    if taken.doubts:
+    if taken.doubts and order.is_derived_only:
+        judged, lines = [], []
+    elif taken.doubts:
         judged, lines = _by_true_kills(order, found, folder, teller)
     else:
         with teller.stage("starting the crawler on every state", len(trees)) as done:
             recoveries = recovery.recover_all(trees, _benches(order, site, folder.path, taken), _jobs(order), done)
         derived = judge_all(found, recoveries, taken, control)
         seconds["recover"], began_s = time.monotonic() - began_s, time.monotonic()
-        judged, lines = _confirmed(order, derived, folder, teller)
+        judged, lines = (derived, []) if order.is_derived_only else _confirmed(order, derived, folder, teller)
     seconds["true kills"] = time.monotonic() - began_s
     for place in folder.path.glob("bench-*"):
         shutil.rmtree(place)
