@@ -204,3 +204,40 @@ def test_subject_paused_without_an_end_is_continued_after_the_idle_limit(tmp_pat
     _, answer = run(who, "request:4 STOP", tmp_path=tmp_path)
     assert answer.outcome == "PASS"
     assert len(told(tmp_path, "resumed")) == 1
+
+
+def test_second_fault_for_a_held_request_strikes_before_its_answer_goes_out(isolated: str, tmp_path: Path) -> None:
+    faults = ("request:/product/2 STOP", "request:/product/2 bump:/product/2", "request:/product/2 KILL")
+    evidence, _ = run(crawler(tmp_path), *faults, tmp_path=tmp_path)
+    held = [r.outcome for r in evidence.requests if (r.path, r.incarnation) == ("/product/2", 0)]
+    assert held == ["held"]
+    assert [(fault.status, fault.in_flight) for fault in evidence.course.faults] == [("struck", ("/product/2",))] * 3
+    assert evidence.course.faults[2].window == "waiting"
+
+
+def test_owner_that_can_not_be_found_costs_its_fault_alone_and_it_is_said_why(tmp_path: Path) -> None:
+    evidence, _ = run(crawler(tmp_path), "response:3 KILL scope=owner", "request:4 KILL", tmp_path=tmp_path)
+    assert [fault.status for fault in evidence.course.faults] == ["not_reached", "struck"]
+    assert [entry["why"] for entry in told(tmp_path, "missed")] == [
+        "its owner can't be found: its connection is closed, or it ended"
+    ]
+
+
+def test_what_again_starts_leave_behind_does_not_count_twice(isolated: str, span: str, tmp_path: Path) -> None:
+    start = f'subprocess.Popen([sys.executable, "-c", "import time; time.sleep({span})"], start_new_session=True)'
+    evidence, answer = run(crawler(tmp_path, before=start), tmp_path=tmp_path, again=2, control=True)
+    assert (answer.outcome, len(evidence.course.orphans)) == ("FAIL", 1)
+
+
+def test_worker_that_we_stopped_is_continued_before_it_is_called_an_orphan(isolated: str, tmp_path: Path) -> None:
+    watch = (
+        "import threading\nhere = os.getpid()\n"
+        "def watch():\n    while os.getppid() == here: time.sleep(0.01)\n    os._exit(0)\n"
+        "def work(share):\n    threading.Thread(target=watch, daemon=True).start()\n    fetch(share)\n"
+    )
+    text = WORKERS.replace("def work(share):", "def fetch(share):").replace("children = []", watch + "children = []")
+    who = program(tmp_path, text.replace("AFTER", ""))
+    faults = ("request:/product/3 STOP scope=owner", "after:0.6 KILL scope=pid")
+    evidence, _ = run(who, *faults, tmp_path=tmp_path)
+    assert [fault.status for fault in evidence.course.faults] == ["struck", "struck"]
+    assert evidence.course.orphans == ()

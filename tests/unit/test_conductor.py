@@ -320,3 +320,17 @@ def test_processes_left_behind_are_named_to_the_site_before_the_next_incarnation
     world = World([Script(pages=20, orphans=("worker",)), Script(pages=20)])
     conduct(world, "request:5 KILL", tmp_path=tmp_path)
     assert world.elders_named == [0, 1]
+
+
+def test_again_start_has_a_time_limit_of_its_own(tmp_path: Path) -> None:
+    world = World([Script(pages=6, every_s=1.0)])
+    course = conduct(world, tmp_path=tmp_path, limits=Limits(total_s=9), again=2)
+    assert [one.ended_by for one in course.incarnations] == ["itself"] * 3
+    endless = World([Script(pages=6, every_s=1.0), Script(pages=60, every_s=1.0)])
+    course = conduct(endless, tmp_path=tmp_path, limits=Limits(total_s=9), again=1)
+    assert (course.ending, course.incarnations[1].ended_by) == ("finished", "limit")
+
+
+def test_what_again_starts_leave_behind_is_not_the_trials(tmp_path: Path) -> None:
+    world = World([Script(), Script(orphans=("daemon",))])
+    assert conduct(world, tmp_path=tmp_path, again=1).orphans == ()

@@ -155,3 +155,26 @@ def test_times_of_incarnations_count_from_the_start_of_the_trial() -> None:
     assert located(told.course, truth().rows, crawl()).faults[0].window == "between"
     early = evidence(CLEAN[:2], faults=(KILL,), incarnations=(replace(KILLED, ended_s=0.5),), began_s=3.0)
     assert located(early.course, truth().rows, crawl()).faults[0].window == "idle"
+
+
+def test_unfinished_write_that_an_earlier_kill_left_is_no_commit_of_this_one() -> None:
+    both = [replace(KILL, t_s=t, incarnation=n) for n, t in enumerate((MOMENT_S, 8.5))]
+    asked = [*crawl(), request(8, "/list/0", incarnation=1)]
+    ended = [replace(KILLED, number=n, started_s=n * 5.0, ended_s=s) for n, s in enumerate((MOMENT_S, 8.5))]
+
+    def windows(*traces: str) -> list[str | None]:
+        taken = [Snapshot(n, tuple(CLEAN), in_commit=True, trace=trace) for n, trace in enumerate(traces)]
+        told = evidence(*taken, faults=tuple(both), incarnations=tuple(ended))
+        return [fault.window for fault in located(told.course, truth().rows, asked).faults]
+
+    assert windows("same", "same") == ["commit", "idle"]
+    assert windows("then", "now") == ["commit", "commit"]
+    assert windows("", "") == ["commit", "commit"]  # evidence of before there were traces
+
+
+def test_window_of_a_sequence_is_that_of_the_kill_at_its_end() -> None:
+    late = replace(KILL, t_s=0.5, last_s=MOMENT_S)
+    assert window(CLEAN, [request(1, "/list/0", ended_s=1.5)], fault=late) == "idle"
+    assert window(CLEAN, [request(1, "/list/0", ended_s=9.0)], fault=late) == "waiting"
+    # A polite end: the second signal found nobody, or was handled.
+    assert window(CLEAN, [request(1, "/list/0", ended_s=1.5)], fault=late, exit=0) == "start-up"

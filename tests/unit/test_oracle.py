@@ -211,3 +211,10 @@ def test_placeholder_that_goes_again_has_not_vanished_nor_been_set_back() -> Non
 def test_head_request_is_no_request_for_the_page() -> None:
     asked = [*NEVER_ASKED_3, replace(request(9, "/product/3"), method="HEAD", kind="other")]
     assert found(judge_data(evidence(WITHOUT_3, requests=asked))) == {"missed": {"SKU-00003": "never requested"}}
+
+
+def test_again_start_that_was_given_up_on_says_nothing_about_idempotence() -> None:
+    told = evidence(CLEAN, [], again=1)
+    first, second = told.course.incarnations
+    cut = replace(told.course, incarnations=(first, replace(second, ended_by="limit")))
+    assert judge(replace(told, course=cut)).not_idempotent is None

@@ -53,8 +53,8 @@ class Desk:
         """Do what the command says; ValueError or OSError when it can't be done."""
         return self._actions[type(command)](command) or {}
 
-    def _arm(self, command: commands.Arm) -> None:
-        self._traffic.arm(Trigger(command.kind, command.n, command.path))
+    def _arm(self, command: commands.Arm) -> Reply:
+        return {"due": self._traffic.arm(Trigger(command.kind, command.n, command.path))}
 
     def _freeze(self, _: commands.Freeze) -> Reply:
         self._traffic.freeze()

@@ -141,12 +141,13 @@ class Traffic:
         self._armed = None
         return self.requests
 
-    def arm(self, trigger: Trigger) -> None:
-        """Wait for a trigger, instead of any other. A request that is being held already strikes at once."""
+    def arm(self, trigger: Trigger) -> bool:
+        """Wait for a trigger, instead of any other. A request that is being held already strikes at once: true."""
         self._armed = trigger
         if trigger.kind == "request" and self.gate.frozen:
             for exchange in list(self.open.values()):
                 self._strike_if_due(exchange)
+        return self._armed is None
 
     def go_to_next(self) -> None:
         """Open the gate, and shut it at the next page request that comes."""

@@ -72,7 +72,7 @@ def _ended(entry: Entry) -> str:
 _WORDS: dict[str, Any] = {
     "started": _started,
     "struck": _struck,
-    "missed": lambda entry: f"{entry.get('planned', 'a trigger')} was due: it had already ended",
+    "missed": lambda entry: f"{entry.get('planned', 'a trigger')} was due: {entry.get('why', 'it had already ended')}",
     "ended": _ended,
     "given_up": lambda entry: f"given up: {entry['ending']}",
     "bumped": lambda entry: f"the site changes {entry['path']}: version {entry['version']} from now on",

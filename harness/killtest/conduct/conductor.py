@@ -14,7 +14,7 @@ from killtest.errors import HarnessFailure
 from killtest.judge.evidence import Course, Ending, Incarnation
 from killtest.plan.fault import Fault
 from killtest.plan.manifest import Limits
-from killtest.process.launcher import Face, Order
+from killtest.process.launcher import Census, Face, Order
 from killtest.store.snapshot import Snapshot
 
 Event = dict[str, Any]
@@ -68,6 +68,7 @@ class Conductor:
         self._first = first
         self._life = Life(first, self._began_s)
         self._left: tuple[Face, ...] = ()
+        self._limit_from_s = self._began_s
         self._hung_on: tuple[str, ...] = ()
 
     def run(self) -> Course:
@@ -77,11 +78,12 @@ class Conductor:
         while ending is None:
             ending = self._incarnation()
         self._striker.drop_unreached()
-        for _ in range(self._again if ending == "finished" else 0):
-            self._incarnation(is_again=True)
-        census = self._stage.launcher.census(_SETTLE_S)
-        self._stage.launcher.end_subject()
+        census = self._last_census()
         self._history.note("trial_ended", ending=ending, orphans=len(census.orphans), zombies=len(census.zombies))
+        for _ in range(self._again if ending == "finished" else 0):
+            self._left, self._limit_from_s = (), self._stage.now()
+            self._incarnation(is_again=True)
+            self._stage.launcher.end_subject()
         proper = [
             snapshot for snapshot, one in zip(self._snapshots, self._incarnations, strict=True) if not one.is_again
         ]
@@ -99,6 +101,14 @@ class Conductor:
             tuple(sorted({port for face in census.orphans for port in face.ports})),
             self._hung_on if ending == "hung" else (),
         )
+
+    def _last_census(self) -> Census:
+        """Who is left when the trial proper is over; all of them end then."""
+        # What we have stopped would live on for that alone.
+        self._stage.launcher.strike("CONT", "tree", self._limits.hold_s)
+        census = self._stage.launcher.census(_SETTLE_S)
+        self._stage.launcher.end_subject()
+        return census
 
     def _incarnation(self, is_again: bool = False) -> Ending | None:
         number = self._first + len(self._incarnations)
@@ -137,7 +147,7 @@ class Conductor:
 
     def _next_moment(self) -> float:
         life, limits = self._life, self._limits
-        moments = [self._began_s + limits.total_s, life.looked_s + limits.idle_s / _IDLE_LOOKS]
+        moments = [self._limit_from_s + limits.total_s, life.looked_s + limits.idle_s / _IDLE_LOOKS]
         timer_s = self._striker.timer_s(life)
         if timer_s is not None:
             moments.append(timer_s)
@@ -155,7 +165,7 @@ class Conductor:
             self._striker.next_step(life)
         elif timer_s is not None and now_s >= timer_s:
             self._striker.strike_by_the_clock(life, timer_s)
-        elif now_s >= self._began_s + self._limits.total_s:
+        elif now_s >= self._limit_from_s + self._limits.total_s:
             self._give_up("out_of_time")
         elif now_s >= life.looked_s + self._limits.idle_s / _IDLE_LOOKS:
             self._look_for_activity(now_s)

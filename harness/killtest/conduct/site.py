@@ -32,8 +32,8 @@ class Site(Protocol):
     def begin(self, incarnation: int) -> None:
         """What connects from here on belongs to `incarnation`; its requests are counted from 1."""
 
-    def arm(self, trigger: Trigger) -> None:
-        """Freeze, and say `due`, when the request or response of `trigger` comes."""
+    def arm(self, trigger: Trigger) -> bool:
+        """Freeze, and say `due`, when the request or response of `trigger` comes; true when it is held already."""
 
     def next(self) -> None:
         """Let held answers go out; freeze, and say `due`, at the next page request of this incarnation."""
@@ -76,10 +76,10 @@ class SiteHandle:
         """Start a new incarnation's counting."""
         self.channel.call("incarnation", number=incarnation)
 
-    def arm(self, trigger: Trigger) -> None:
+    def arm(self, trigger: Trigger) -> bool:
         """Arm the site for a request or response trigger."""
         path: Message = {} if trigger.path is None else {"path": trigger.path}
-        self.channel.call("arm", kind=trigger.kind, n=trigger.n, **path)
+        return bool(self.channel.call("arm", kind=trigger.kind, n=trigger.n, **path)["due"])
 
     def next(self) -> None:
         """Release, and strike at the next page request."""

@@ -48,12 +48,12 @@ class Striker:
         """The faults still to come, as text."""
         return [fault.text for fault in self._pending]
 
-    def arm(self, life: Life) -> None:
-        """Make the next fault ready, if it belongs to this incarnation."""
+    def arm(self, life: Life) -> bool:
+        """Make the next fault ready, if it belongs to this incarnation; true when the site must stay as it is."""
         while self._pending and _is_past(self._pending[0], life.number):
             self.records.append(FaultRecord(self._pending.popleft().text, "not_reached"))
         if not self._pending or self._pending[0].incarnation not in (None, life.number):
-            return
+            return False
         life.is_armed = True
         trigger = self._pending[0].trigger
         if trigger.kind == "syscall" and trigger.name is not None:
@@ -61,9 +61,12 @@ class Striker:
         elif trigger.name is not None:
             self._field.launcher.arm_mark(life.number, trigger.name, trigger.n)
         elif trigger.kind == "rows":
+            # The site goes on, to the next request: a release could let that one out.
             self._field.site.next()
+            return True
         elif not trigger.is_timed:
-            self._field.site.arm(trigger)
+            return self._field.site.arm(trigger)
+        return False
 
     def timer_s(self, life: Life) -> float | None:
         """When the armed timer is due; None while nothing timed is armed or its clock has not begun."""
@@ -119,33 +122,27 @@ class Striker:
         fault, site = self._pending[0], self._field.site
         strike = self._first_blow(fault, peer)
         life.is_armed = False
-        if strike is None and fault.steps[0].signal != "CONT":
-            site.release()
-            # It had ended by itself before the signal: not struck, and the exit is on its way.
-            self._history.note("missed", incarnation=life.number, planned=fault.text)
-            return
-        self._pending.popleft()
-        if strike is None:
-            self._history.note("missed", incarnation=life.number, planned=fault.text)
+        if not strike.targets and fault.steps:
+            self._history.note("missed", incarnation=life.number, planned=fault.text, why=_why(fault, strike))
+            if strike.is_over:
+                site.release()  # not struck; the exit is on its way, and the fault waits for the next incarnation
+                return
             self.records.append(FaultRecord(fault.text, "not_reached"))
-        else:
+        self._pending.popleft()
+        if strike.targets or not fault.steps:
             for path in fault.bumps:
                 self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
             self.records.append(_record(fault, life, strike, due_s, in_flight))
             self._took(fault, 0, life, strike, in_flight)
         # Armed before the release: what arrived meanwhile is held, and may be what the next fault waits for.
-        if life.acting is None:
-            self.arm(life)
-        if not (life.is_armed and self._pending[0].trigger.kind == "rows"):
-            site.release()  # a trigger `rows` has let the site go on already, to the next request that is held
+        if life.acting is not None or not self.arm(life):
+            site.release()
 
-    def _first_blow(self, fault: Fault, peer: int | None) -> Strike | None:
-        """What the first signal did; None when nobody was there to take it. A bump alone needs nobody."""
+    def _first_blow(self, fault: Fault, peer: int | None) -> Strike:
+        """What the first signal did; a bump alone needs nobody to take it."""
         if not fault.steps:
             return Strike((), self._field.now())
-        signal = fault.steps[0].signal
-        strike = self._field.launcher.strike(signal, fault.scope, self._limits.hold_s, peer)
-        return strike if strike.targets else None
+        return self._field.launcher.strike(fault.steps[0].signal, fault.scope, self._limits.hold_s, peer)
 
     def _took(self, fault: Fault, index: int, life: Life, strike: Strike, in_flight: tuple[OpenRequest, ...]) -> None:
         """The signal `index` of the fault has been sent (none, for a bump alone): what it means, and what follows."""
@@ -177,8 +174,9 @@ class Striker:
         signal = fault.steps[index].signal if is_planned else "KILL"
         scope = fault.scope if is_planned else "tree"
         strike = self._field.launcher.strike(signal, scope, self._limits.hold_s)
-        if strike.targets and not is_planned:
-            self.records[-1] = msgspec.structs.replace(self.records[-1], status="escalated")
+        if strike.targets:
+            status = self.records[-1].status if is_planned else "escalated"
+            self.records[-1] = msgspec.structs.replace(self.records[-1], status=status, last_s=strike.t_s)
         self._took(fault, index, life, strike, ())
         if life.acting is None:
             self.arm(life)
@@ -219,6 +217,15 @@ def _record(fault: Fault, life: Life, strike: Strike, due_s: float, in_flight: t
         window="start-up" if first_s is None else "waiting" if in_flight else "idle",
         caught=strike.caught,
         ignored=strike.ignored,
+    )
+
+
+def _why(fault: Fault, strike: Strike) -> str:
+    """In words, why nobody was there to take the signal."""
+    if fault.steps[0].signal == "CONT":
+        return "nobody is stopped"
+    return (
+        "it had already ended" if strike.is_over else "its owner can't be found: its connection is closed, or it ended"
     )
 
 

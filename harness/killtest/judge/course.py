@@ -16,7 +16,8 @@ class FaultRecord(msgspec.Struct, frozen=True):
     """What became of one planned fault: times in seconds from the start of its incarnation.
 
     `t_s` is the CLOCK_MONOTONIC second of the strike; `window` is where it hit (judge/coverage.py). `caught` and
-    `ignored` are what the main process did about that signal just before.
+    `ignored` are what the main process did about that signal just before. `last_s` is when the last signal of a
+    sequence was sent.
     """
 
     planned: str
@@ -31,6 +32,7 @@ class FaultRecord(msgspec.Struct, frozen=True):
     window: Window | None = None
     caught: bool | None = None
     ignored: bool | None = None
+    last_s: float | None = None
 
 
 class Incarnation(msgspec.Struct, frozen=True):

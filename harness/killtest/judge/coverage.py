@@ -23,6 +23,7 @@ _SIGKILL = -9
 def located(course: Course, products: Sequence[Product], requests: Iterable[Request]) -> Course:
     """The course with what log and snapshots say of each strike: its window, and what was in flight."""
     faults = seen_in_the_log(course.faults, requests)
+    faults = _with_last_windows(course, faults, requests)
     kills = _decisive_kills(course, faults)
     if kills:
         ready_s = _ready_s(products, requests)
@@ -63,6 +64,19 @@ def _with_sight(fault: FaultRecord, since_s: float | None, in_flight: tuple[str,
     return msgspec.structs.replace(fault, **changes)
 
 
+def _with_last_windows(course: Course, faults: list[FaultRecord], requests: Iterable[Request]) -> list[FaultRecord]:
+    """The window of a sequence that a later SIGKILL decided is that of the SIGKILL."""
+    killed = {one.number for one in course.incarnations if one.exit == _SIGKILL}
+    later = [msgspec.structs.replace(one, t_s=one.last_s) for one in faults]
+    seen = seen_in_the_log(later, requests) if any(one.last_s is not None for one in faults) else faults
+    return [
+        msgspec.structs.replace(one, window=last.window)
+        if one.last_s is not None and one.incarnation in killed
+        else one
+        for one, last in zip(faults, seen, strict=True)
+    ]
+
+
 def _decisive_kills(course: Course, faults: Sequence[FaultRecord]) -> dict[int, Snapshot]:
     """The faults (by place) whose SIGKILL ended their incarnation after its first request, and the snapshot after each.
 
@@ -83,11 +97,17 @@ def _ready_s(products: Iterable[Product], requests: Iterable[Request]) -> "array
     return array("d", (max((first.get(page, inf) for page in one.pages), default=inf) for one in products))
 
 
+def _is_left_over(course: Course, taken: Snapshot) -> bool:
+    """Whether the unfinished write is an earlier kill's: nobody has touched the store since."""
+    before = [one for one in course.snapshots if one.incarnation < taken.incarnation]
+    return bool(before) and before[-1].in_commit and before[-1].trace == taken.trace != ""
+
+
 def _window_in_the_store(
     course: Course, taken: Snapshot, ready_s: Iterable[float], numbers: Mapping[str, int]
 ) -> Window | None:
     """`commit` in the middle of a write, `between` an answer and its row; None when the store tells of neither."""
-    if taken.in_commit:
+    if taken.in_commit and not _is_left_over(course, taken):
         return "commit"
     if taken.error is not None:
         return None

@@ -131,12 +131,15 @@ def moved_keys(snapshots: Sequence[Snapshot], numbers: Mapping[str, int]) -> tup
 
 
 def changed_again(course: Course) -> bool | None:
-    """Whether an `again` start changed the rows: True is `not_idempotent`, None when there was no such start."""
+    """Whether an `again` start changed the rows: True is `not_idempotent`, None when no such start came to its end."""
     proper = len(proper_incarnations(course.incarnations))
-    if proper == len(course.incarnations):
+    # One that was given up on says nothing about the rows: it may have been on its way to the same ones.
+    ended = {one.number for one in course.incarnations[proper:] if one.ended_by != "limit"}
+    after = [one for one in course.snapshots[proper:] if one.incarnation in ended]
+    if not after:
         return None
     before = _content(course.snapshots[proper - 1])
-    return any(_content(one) != before for one in course.snapshots[proper:])
+    return any(_content(one) != before for one in after)
 
 
 def _content(snapshot: Snapshot) -> tuple[int, int, list[str], str | None]:

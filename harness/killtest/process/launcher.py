@@ -42,10 +42,10 @@ class Order(msgspec.Struct, frozen=True):
 class Strike(msgspec.Struct, frozen=True):
     """What one signal did.
 
-    `targets` are the pids it went to (none: the subject had already ended), `main` whether the main process is among
-    them; `settled` says that SIGKILL killed them all, or that another signal was delivered; `caught` and `ignored` are
-    the dispositions, just before, of the main process (scope owner: of the owner). `t_s` and
-    `settled_s` are CLOCK_MONOTONIC seconds.
+    `targets` are the pids it went to; `is_over` says that there is none because the subject had already ended, `main`
+    whether the main process is among them; `settled` says that SIGKILL killed them all, or that another signal was
+    delivered; `caught` and `ignored` are the dispositions, just before, of the main process (scope owner: of the
+    owner). `t_s` and `settled_s` are CLOCK_MONOTONIC seconds.
     """
 
     targets: tuple[int, ...]
@@ -55,6 +55,7 @@ class Strike(msgspec.Struct, frozen=True):
     ignored: bool = False
     settled: bool = True
     main: bool = False
+    is_over: bool = False
 
 
 class Face(msgspec.Struct, frozen=True):

@@ -163,12 +163,13 @@ class Warden:
         main, owner = self._kin.main, self._owner(request)
         faces = tree.disposition(owner.pid if owner else main.pid if main else 0, number)
         targets = self._blows.targets(number, request["scope"], owner, self._checkpoints.parked)
-        if number != signal.SIGCONT and (main is None or tree.is_dead(main)):
+        is_over = main is None or tree.is_dead(main)
+        if number != signal.SIGCONT and is_over:
             # It ended by itself while it was being stopped: the signal would hit a zombie and kill nobody.
             self._blows.spare(targets)
             targets = []
         if not targets:
-            return {"targets": [], "t_s": time.monotonic()}
+            return {"targets": [], "t_s": time.monotonic(), "is_over": is_over}
         struck_s = time.monotonic()
         hit = self._blows.send(targets, number)
         if number != signal.SIGKILL:

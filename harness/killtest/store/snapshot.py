@@ -1,5 +1,7 @@
 """What the store held after an incarnation, and its lines in snapshot.jsonl."""
 
+import contextlib
+import hashlib
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +19,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """The rows after `incarnation`; `error` says why they could not be read, `exists` whether there was a store.
 
     `is_mistake`: it is the manifest's question that could not be answered, not the store that is damaged.
-    `in_commit`: the reader saw the store in the middle of a write, before any reading changed it.
+    `in_commit`: the reader saw the store in the middle of a write, before any reading changed it. `trace` tells the
+    store's files as they stood (names, sizes, times of change): equal to that of an earlier one, nobody wrote since.
     """
 
     incarnation: int
@@ -27,20 +30,35 @@ class Snapshot(msgspec.Struct, frozen=True):
     error: str | None = None
     is_mistake: bool = False
     in_commit: bool = False
+    trace: str = ""
 
 
 def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Snapshot:
     """Read the store below `folder`, by way of a copy in `scratch`. Nobody may be writing to it meanwhile."""
     scratch.mkdir(parents=True, exist_ok=True)
+    trace = _trace(needs, folder)
     try:
         rows = store.read(needs, folder, scratch)
     except StoreError as error:
-        return Snapshot(incarnation, error=str(error), is_mistake=isinstance(error, QueryError))
+        return Snapshot(incarnation, error=str(error), is_mistake=isinstance(error, QueryError), trace=trace)
     finally:
         shutil.rmtree(scratch)
     if rows is None:
         return Snapshot(incarnation, exists=False)
-    return Snapshot(incarnation, rows.rows, rows.damage, in_commit=rows.in_commit)
+    return Snapshot(incarnation, rows.rows, rows.damage, in_commit=rows.in_commit, trace=trace)
+
+
+def _trace(needs: StoreNeeds, folder: Path) -> str:
+    """A digest of the names, sizes and times of change of the store's files, SQLite's journals among them."""
+    companions = "*" if needs.reader == "sqlite" else ""
+    found = hashlib.blake2b(digest_size=16)
+    for path in sorted(folder.glob(needs.path + companions)):
+        # SQLite's shared memory changes when somebody looks.
+        if not path.name.endswith("-shm"):
+            with contextlib.suppress(OSError):
+                facts = path.stat()
+                found.update(f"{path}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode("utf-8", "surrogateescape"))
+    return found.hexdigest()
 
 
 def to_lines(snapshot: Snapshot) -> bytes:
