@@ -68,6 +68,8 @@ def test_sound_subject_passes_with_0_in_the_default_campaign(tmp_path: Path) -> 
     assert names == {f"{group}-{n}" for group in groups for n in (1, 2, 3)}
     assert [line["control"] for line in ledger(tmp_path, folder.name)[:2]] == [True, True]
     assert "0 bad of 12 trials: a rate below 25 %" in told["overall"]
+    said = r"explored \d+ crash points between durable steps, \d+ distinct states: 0 fail"
+    assert re.fullmatch(said, told["notes"][0])
     assert [str(path) for path in map(Path, told["files"])] == [
         f"results/{folder.name}/{name}" for name in ("gate.md", "benchmark.json", "junit.xml")
     ]
@@ -86,12 +88,14 @@ def test_failing_command_is_1_with_proof_and_all_files(tmp_path: Path) -> None:
     again = ["sh", "-c", f"{sys.executable} -m killtest {found[3]}"]
     assert subprocess.run(again, cwd=tmp_path, capture_output=True, check=False).returncode == 1
     assert re.search(r"^::error title=killtest gate%3A crawl%2C duplicated::FAIL", done.stdout, re.MULTILINE)
-    assert done.stdout.splitlines()[-2].startswith("FAIL  gate-crawl  2 breaches; 12 kills struck; ")
+    assert done.stdout.splitlines()[-2].startswith("FAIL  gate-crawl  2 breaches; 13 kills struck; ")
+    # Exploring found the gap between a row and the exit: tried by a true kill like the others.
+    assert "explored 4 crash points between durable steps, 4 distinct states: 2 fail; 1 of them" in done.stdout
     folder = tmp_path / "results/gate-crawl"
     assert (tmp_path / "summary.md").read_text() == "before\n" + (folder / "gate.md").read_text()
     tree = etree.parse(folder / "junit.xml")
     etree.XMLSchema(etree.parse(ROOT / "tests/data/junit.xsd")).assertValid(tree)
-    assert len(tree.findall(".//testcase")) == 14
+    assert len(tree.findall(".//testcase")) == 15
     assert all("reproduce: killtest run" in (failure.text or "") for failure in tree.iter("failure"))
     assert json.loads((folder / "benchmark.json").read_text())[2]["name"] == "crawl: duplicated"
     budget = tmp_path / "budget.toml"
@@ -209,7 +213,7 @@ def test_interrupted_side_by_side_ends_all_and_goes_on(number: signal.Signals, c
     assert f"{len(before.splitlines())} finished before" in done.stderr
     assert path.read_bytes().startswith(before)
     ids = [line["id"] for line in ledger(tmp_path)]
-    assert len(ids) == len(set(ids)) == 14
+    assert len(ids) == len(set(ids)) == 15
 
 
 def test_half_a_gate_is_not_finished_with_another_program_and_a_whole_one_starts_anew(tmp_path: Path) -> None:
@@ -220,7 +224,7 @@ def test_half_a_gate_is_not_finished_with_another_program_and_a_whole_one_starts
     folder = tmp_path / "results/gate-crawl"
     first = (folder / "trials.jsonl").read_bytes()
     again = killtest(*words, cwd=tmp_path)
-    assert "14 trials, 0 finished before" in again.stderr
+    assert "15 trials, 0 finished before" in again.stderr
     assert (tmp_path / "results/gate-crawl.old-1/trials.jsonl").read_bytes() == first
     (folder / "junit.xml").unlink()
     crawler.write_text(crawler.read_text() + "# changed\n")
@@ -228,3 +232,10 @@ def test_half_a_gate_is_not_finished_with_another_program_and_a_whole_one_starts
     assert refused.returncode == 2
     assert "start anew with --fresh" in refused.stderr
     assert killtest(*words[:1], "--fresh", *words[1:], cwd=tmp_path).returncode == 1
+
+
+def test_gate_without_exploring_visits_requests_alone(tmp_path: Path) -> None:
+    (tmp_path / "crawl.py").write_text((ROOT / "crawlers/append_jsonl/crawl.py").read_text())
+    done = killtest("gate", "--no-explore", *SITE, *APPENDER, cwd=tmp_path)
+    assert "12 kills struck" in done.stdout
+    assert "explored" not in done.stdout
