@@ -27,6 +27,15 @@ def test_the_workflow_has_its_jobs_and_every_job_ends() -> None:
     assert {need for job in WORKFLOW["jobs"].values() if (need := job.get("needs"))} <= set(WORKFLOW["jobs"])
 
 
+def test_the_nightly_targets_are_targets_of_the_makefile() -> None:
+    nightly = yaml_subset.load((ROOT / ".github" / "workflows" / "nightly.yml").read_text("utf-8"))
+    job = nightly["jobs"]["promises"]
+    makefile = (ROOT / "Makefile").read_text("utf-8").splitlines()
+    targets = {line.split(":")[0] for line in makefile if ":" in line}
+    assert set(job["strategy"]["matrix"]["target"]) <= targets
+    assert job["timeout-minutes"]
+
+
 def test_every_step_runs_or_uses_something_and_says_which_version() -> None:
     for step in STEPS:
         assert ("run" in step) != ("uses" in step), step
