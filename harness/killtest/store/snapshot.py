@@ -10,7 +10,7 @@ from killtest import store
 from killtest.errors import QueryError, StoreError
 from killtest.pieces import Pieces
 from killtest.plan.manifest import StoreNeeds
-from killtest.store.rows import Row
+from killtest.store.rows import Row, Value
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -44,8 +44,8 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Sn
 
 
 def to_lines(snapshot: Snapshot) -> bytes:
-    """The snapshot as JSON Lines: a head, then a line per row."""
-    head = msgspec.structs.replace(snapshot, rows=())
+    """The snapshot as JSON Lines: a head, which says how many rows there are, then a line per row."""
+    head = msgspec.to_builtins(msgspec.structs.replace(snapshot, rows=())) | {"count": len(snapshot.rows)}
     encode = msgspec.json.encode
     return b"".join(
         [
@@ -56,18 +56,27 @@ def to_lines(snapshot: Snapshot) -> bytes:
     )
 
 
-class _Numbered(msgspec.Struct, frozen=True):
+class _Counted(msgspec.Struct, frozen=True):
+    count: int | None = None  # not there before heads were counted
+
+
+class _Stored(msgspec.Struct, frozen=True):
     number: int = msgspec.field(name="in")
+    key: str | None
+    values: dict[str, Value]
+    place: str
 
 
 def from_lines(path: Path) -> list[Snapshot]:
     """The snapshots written by `to_lines` one after another; their rows are read anew whenever they are asked for.
 
-    OSError or msgspec.DecodeError when there are none, or they are damaged.
+    OSError, msgspec.DecodeError or UnicodeDecodeError when there is no file, or what is in it is damaged.
     """
     heads: dict[int, Snapshot] = {}
+    counts: dict[int, int | None] = {}
     rows: dict[int, Pieces[Row]] = {}
-    decode, decode_row, at = msgspec.json.Decoder(_Numbered).decode, msgspec.json.Decoder(Row).decode, 0
+    # All of a row is decoded here: it is read anew where nobody expects damage any more.
+    decode, decode_row, at = msgspec.json.Decoder(_Stored).decode, msgspec.json.Decoder(Row).decode, 0
     with path.open("rb") as file:
         for line in file:
             if line.startswith(b'{"in":'):
@@ -77,6 +86,10 @@ def from_lines(path: Path) -> list[Snapshot]:
                 rows[number].add(at, len(line))
             else:
                 head = msgspec.json.decode(line, type=Snapshot)
+                counts[head.incarnation] = msgspec.json.decode(line, type=_Counted).count
                 heads[head.incarnation], rows[head.incarnation] = head, Pieces(path, decode_row)
             at += len(line)
+    for number, count in counts.items():
+        if count not in (None, len(rows[number])):
+            raise msgspec.ValidationError(f"{len(rows[number])} of {count} rows after incarnation {number}")
     return [msgspec.structs.replace(head, rows=rows[number]) for number, head in heads.items()]
