@@ -29,6 +29,8 @@ class Rows(msgspec.Struct, frozen=True):
 def row_of(columns: dict[str, Any], place: str) -> Row:
     """A row from its columns, of which `key` is the natural key."""
     key = columns.get("key")
+    if isinstance(key, bytes):
+        key = _plain(key)
     values = {name: _plain(value) for name, value in columns.items() if name != "key"}
     return Row(None if key is None else str(key), values, place)
 
