@@ -17,7 +17,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     """The rows after `incarnation`; `error` says why they could not be read, `exists` whether there was a store.
 
     `is_mistake`: it is the manifest's question that could not be answered, not the store that is damaged.
-    `in_commit`: the reader saw the store in the middle of a write, before any reading changed it.
+    `in_commit`: the reader saw the store in the middle of a write, before any reading changed it. `instead`: the
+    columns of a text that there are instead of the manifest's key.
     """
 
     incarnation: int
@@ -27,6 +28,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     error: str | None = None
     is_mistake: bool = False
     in_commit: bool = False
+    instead: tuple[str, ...] = ()
 
 
 def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Snapshot:
@@ -40,7 +42,7 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Sn
         shutil.rmtree(scratch)
     if rows is None:
         return Snapshot(incarnation, exists=False)
-    return Snapshot(incarnation, rows.rows, rows.damage, in_commit=rows.in_commit)
+    return Snapshot(incarnation, rows.rows, rows.damage, in_commit=rows.in_commit, instead=rows.instead or ())
 
 
 def to_lines(snapshot: Snapshot) -> bytes:
