@@ -128,6 +128,7 @@ BAD_MANIFEST = '[store\nreader = "jsonl"\n'
         (["run", "naive", "--results", "bad.toml"], "bad.toml: File exists; give another folder for results"),
         (["bench", "article", "--results", "bad.toml"], "give another --results"),
         (["run", "--store", "jsonl:o", "--key", "k", "--", "{nope}"], "can't execute '{nope}'"),
+        (["run", "naive", "--fault", "request:9999 bump:/product/501"], "/product/501 shows no product of this shop"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_2(words: list[str], complaint: str, tmp_path: Path) -> None:
@@ -154,6 +155,22 @@ def test_store_that_never_appears_is_one_clear_line_and_2(store: str, complaint:
     assert done.returncode == 2
     assert complaint in done.stderr
     assert "store/out.jsonl" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("store", "text", "complaint"),
+    [
+        ("jsonl:o", '{"art": "A", "price": 1}', "store o: no column 'sku', only art, price; see "),
+        ("json:o", '[{"art": "A"}]', "store o: no column 'sku', only art; see "),
+        ("csv:o", "art,price", "store o: no column 'sku', only art, price; see "),
+    ],
+)
+def test_key_that_no_row_has_is_one_clear_line_and_2(store: str, text: str, complaint: str, tmp_path: Path) -> None:
+    (tmp_path / "crawl.sh").write_text(f"echo '{text}' > o\n")
+    done = killtest("run", *SITE, "--store", store, "--key", "sku", "--", "sh", "crawl.sh", cwd=tmp_path)
+    assert done.returncode == 2
+    assert complaint in done.stderr
     assert "Traceback" not in done.stderr
 
 
@@ -205,7 +222,8 @@ def test_interrupted_harness_ends_all_it_started(number: signal.Signals, code: i
         harness.send_signal(number)
         rest = harness.stderr.read()
         assert harness.wait(20) == code
-    assert "the same command goes on where it was" in rest
+    word = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}[number]
+    assert rest.endswith(f"killtest: {word}\n")  # a run starts anew
     assert "Traceback" not in rest
     assert not _processes_in(tmp_path)
 
@@ -224,6 +242,13 @@ def test_judge_says_the_same_again_and_changes_nothing(tmp_path: Path) -> None:
     assert "FAIL     naive--request-3-KILL\n" in done.stdout
     assert "3 of 3 trials had evidence" in done.stdout
     assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    for name in ("snapshot.jsonl", "site.jsonl"):
+        path = folder / "trials/naive--request-3-KILL" / name
+        path.write_bytes(b"".join(before[path].splitlines(keepends=True)[:-1]))
+        done = killtest("judge", str(folder), cwd=tmp_path)
+        assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+        assert "no complete evidence" in done.stderr
+        path.write_bytes(before[path])
 
 
 def test_list_names_subjects_and_campaigns(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from killtest.conduct.history import read
 from killtest.plan.manifest import Limits
 from msgspec.structs import replace
@@ -114,11 +115,17 @@ def test_bump_serves_the_next_version_from_then_on_even_to_held_requests(tmp_pat
     assert [len(p.versions) for p in evidence.truth.rows if p.key == "SKU-00002"] == [2]
 
 
-def test_hang_says_what_it_waits_for(tmp_path: Path) -> None:
-    pipe = "r, w = os.pipe(); os.read(r, 1)"
-    evidence, _ = run(crawler(tmp_path, after=pipe), tmp_path=tmp_path)
+@pytest.mark.parametrize(
+    ("hang", "words"),
+    [
+        ("r, w = os.pipe(); os.read(r, 1)", "reading pipe:["),
+        ("import socket; socket.create_server(('127.0.0.1', 0)).accept()", "accepting (accept4) socket:["),
+    ],
+)
+def test_hang_says_what_it_waits_for(hang: str, words: str, tmp_path: Path) -> None:
+    evidence, _ = run(crawler(tmp_path, after=hang), tmp_path=tmp_path)
     assert evidence.course.ending == "hung"
-    assert "reading pipe:[" in evidence.course.hung_on[0]
+    assert words in evidence.course.hung_on[0]
 
 
 HIDDEN = """

@@ -13,7 +13,7 @@ from killtest import judge as judge_package
 from killtest.errors import UsageError
 from killtest.judge import request_log
 from killtest.judge import truth as truths
-from killtest.judge.evidence import Evidence, Request, read, write_course
+from killtest.judge.evidence import Counts, Evidence, Request, read, write_course
 from killtest.judge.truth import Product, Truth, numbers_of
 from killtest.judge.verdict import judge
 from killtest.pieces import Pieces
@@ -29,9 +29,9 @@ def write_truth(folder: Path, told: Truth) -> None:
 
 def store(told: Evidence, folder: Path, log: Sequence[Request] | None = None) -> Path:
     """The folder of a trial that left this evidence."""
-    write_course(folder, told.course)
-    write_truth(folder, told.truth)
     lines = told.requests if log is None else log
+    write_course(folder, told.course, Counts(len({one.seq for one in lines}), len(told.truth.rows)))
+    write_truth(folder, told.truth)
     (folder / "site.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in lines))
     return folder
 
@@ -39,7 +39,7 @@ def store(told: Evidence, folder: Path, log: Sequence[Request] | None = None) ->
 TOLD = evidence(
     CLEAN[:2],
     Snapshot(1, (*CLEAN, row(1), Row(None, {"price": 9.5}, "row 7")), ("line 8: torn",)),
-    requests=[*crawl(), request(9, "/product/5", incarnation=1)],
+    requests=[*crawl(), request(7, "/product/5", incarnation=1)],
     faults=(replace(struck(), t_s=4.5, window=None),),
     incarnations=(incarnation(ended_s=4.5, exit=-9, ended_by="fault"), incarnation(1)),
     ports=(80,),
@@ -126,6 +126,75 @@ def test_evidence_that_is_missing_or_damaged_is_refused_with_its_folder(name: st
         path.write_bytes(content[:-5] if damage == "cut short" else content[:-2] + b"\n[]\n")
     with pytest.raises(UsageError, match=f"{tmp_path}: no complete evidence: "):
         read(tmp_path, is_control=False, planned_faults=1)
+
+
+def drop_lines(path: Path, first: int, last: int | None = None) -> None:
+    """Leave these lines of the file out."""
+    lines = path.read_bytes().splitlines(keepends=True)
+    del lines[first:last]
+    path.write_bytes(b"".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "last", "complaint"),
+    [
+        ("snapshot.jsonl", 0, None, "incarnations 0, 1 ran, and there are snapshots of none"),
+        ("snapshot.jsonl", -1, None, "6 of 7 rows after incarnation 1"),
+        ("snapshot.jsonl", 1, 2, "1 of 2 rows after incarnation 0"),
+        ("snapshot.jsonl", 3, None, "incarnations 0, 1 ran, and there are snapshots of 0"),
+        ("snapshot.jsonl", 0, 3, "incarnations 0, 1 ran, and there are snapshots of 1"),
+        ("site.jsonl", 0, None, "site.jsonl has no line for request 1"),
+        ("site.jsonl", 0, 1, "site.jsonl has no line for request 1"),
+        ("site.jsonl", 2, 4, "site.jsonl has no line for request 3"),
+        ("site.jsonl", -1, None, "site.jsonl has no line for request 7"),
+    ],
+)
+def test_evidence_with_whole_lines_missing_is_refused(
+    name: str, first: int, last: int | None, complaint: str, tmp_path: Path
+) -> None:
+    drop_lines(store(TOLD, tmp_path) / name, first, last)
+    with pytest.raises(UsageError, match=f"{tmp_path}: no complete evidence: {complaint}$"):
+        read(tmp_path, is_control=False, planned_faults=1)
+
+
+def test_truth_with_fewer_products_is_refused(tmp_path: Path) -> None:
+    store(TOLD, tmp_path)
+    write_truth(tmp_path, replace(TOLD.truth, rows=TOLD.truth.rows[:-1]))
+    with pytest.raises(UsageError, match=r"no complete evidence: truth\.json holds 4 of 5 products"):
+        read(tmp_path, is_control=False, planned_faults=1)
+
+
+def test_evidence_of_an_older_killtest_has_no_counts_and_is_read(tmp_path: Path) -> None:
+    store(TOLD, tmp_path)
+    write_course(tmp_path, TOLD.course)
+    heads = (tmp_path / "snapshot.jsonl").read_bytes()
+    (tmp_path / "snapshot.jsonl").write_bytes(heads.replace(b',"count":2}', b"}").replace(b',"count":7}', b"}"))
+    found = read(tmp_path, is_control=False, planned_faults=1)
+    assert judge(found) == judge(TOLD)
+    drop_lines(tmp_path / "site.jsonl", 2, 3)
+    with pytest.raises(UsageError, match="no line for request 3"):
+        read(tmp_path, is_control=False, planned_faults=1)
+
+
+def test_requests_that_came_after_the_count_may_be_missing(tmp_path: Path) -> None:
+    """A process that outlived its trial was asking while the site ended."""
+    store(TOLD, tmp_path, [*TOLD.requests, request(9, "/product/1", incarnation=1)])
+    write_course(tmp_path, TOLD.course, Counts(7, 5))
+    assert len(read(tmp_path, is_control=False, planned_faults=1).requests) == 8
+
+
+@pytest.mark.parametrize("name", ["course.json", "snapshot.jsonl", "truth.json", "site.jsonl"])
+@pytest.mark.parametrize("damage", ["bad UTF-8", "wrong type", "nested"])
+def test_value_that_cannot_be_one_is_refused_wherever_it_stands(name: str, damage: str, tmp_path: Path) -> None:
+    """Rows, products and requests are read when they are judged; by then it is too late for one line."""
+    path = store(TOLD, tmp_path) / name
+    last = {"course.json": b'"a"', "snapshot.jsonl": b'"row 7"', "truth.json": b'"5.00"', "site.jsonl": b'"/product/5"'}
+    value = {"bad UTF-8": b'"\xff"', "wrong type": b"{}", "nested": b"[" * 100_000}[damage]
+    before, _, behind = path.read_bytes().rpartition(last[name])
+    path.write_bytes(before + value + behind)
+    with pytest.raises(UsageError, match=f"{tmp_path}: no complete evidence: ") as caught:
+        read(tmp_path, is_control=False, planned_faults=1)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize("end", [b"", b"]", b"]}]}x", b"]}x]}", b"]}]} ]}"])

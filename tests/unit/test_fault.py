@@ -1,8 +1,10 @@
 """Faults as text."""
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from killtest.errors import UsageError
-from killtest.plan.fault import Step, parse
+from killtest.plan.fault import Fault, Step, Trigger, parse
 
 
 @pytest.mark.parametrize(
@@ -13,6 +15,13 @@ from killtest.plan.fault import Step, parse
         "request:/product/7#2 INT",
         "response:25 TERM",
         "after:0.734 KILL",
+        "after:0 KILL",
+        "after:0.00001 KILL",
+        "after:1234567.5 KILL",
+        "after:12.34567 KILL",
+        "after:100000000000000000 KILL",
+        "first+0.1 KILL",
+        "request:1 TERM+KILL@0.00001",
         "first+0.5 QUIT",
         "2/request:25 KILL",
         "request:1 TERM+KILL@10",
@@ -32,6 +41,73 @@ from killtest.plan.fault import Step, parse
 )
 def test_text_and_fault_are_inverse(text: str) -> None:
     assert parse(text).text == text
+
+
+TIMES = st.floats(0, 1e17, exclude_max=True) | st.floats(0, 10)
+NUMBERS = st.integers(1, 10**18 - 1)
+PATHS = st.from_regex(r"/[a-z0-9/.?=é%-]{0,20}", fullmatch=True)
+NAMES = st.from_regex(r"[a-z0-9_.:-]{1,9}", fullmatch=True)
+TRIGGERS = (
+    st.builds(Trigger, st.sampled_from(["after", "first"]), offset_s=TIMES)
+    | st.builds(Trigger, st.sampled_from(["request", "response", "rows"]), n=NUMBERS)
+    | st.builds(Trigger, st.sampled_from(["request", "response"]), n=NUMBERS, path=PATHS)
+    | st.builds(Trigger, st.just("mark"), n=NUMBERS, name=NAMES)
+    | st.builds(Trigger, st.just("syscall"), n=NUMBERS, name=st.sampled_from(["fdatasync", "step"]))
+)
+STEPS = st.builds(
+    lambda head, rest: (Step(head), *rest),
+    st.sampled_from(["INT", "TERM", "HUP", "QUIT", "STOP"]),
+    st.lists(st.builds(Step, st.sampled_from(["INT", "TERM", "CONT"]), TIMES), max_size=3),
+)
+FAULTS = st.builds(
+    Fault,
+    TRIGGERS,
+    STEPS,
+    st.sampled_from(["pid", "group", "tree"]),
+    st.none() | st.integers(0, 10**18 - 1),
+    st.lists(PATHS.filter(lambda path: len(path) > 1), max_size=2).map(tuple),
+)
+
+
+@given(FAULTS)
+def test_every_fault_is_read_back_from_its_text(fault: Fault) -> None:
+    assert parse(fault.text) == fault
+
+
+@given(
+    st.from_regex(
+        r"[0-9]{1,3}/(after:|first\+)[0-9]{1,18}(\.[0-9]{1,30})? TERM\+KILL@[0-9]{1,9}\.[0-9]+", fullmatch=True
+    )
+)
+@example("0/after:0.1000000000000000055511151231257827021181583404541015625 TERM+KILL@007.50")
+def test_text_of_what_was_read_is_stable(text: str) -> None:
+    fault = parse(text)
+    assert parse(fault.text) == fault
+    assert parse(fault.text).text == fault.text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "２/request:5 KILL",
+        "request:５ KILL",
+        "request:1٣ KILL",
+        "after:٣ KILL",
+        "first+1.٣ KILL",
+        "request:/a#1٣ KILL",
+        "mark:a#1٣ KILL",
+        "request:5 TERM+KILL@٣",
+        f"request:{'9' * 19} KILL",
+        f"request:{'9' * 5000} KILL",
+        f"request:/a#{'9' * 5000} KILL",
+        f"{'9' * 5000}/request:5 KILL",
+        f"after:{'9' * 5000} KILL",
+        f"request:5 TERM+KILL@{'9' * 5000}",
+    ],
+)
+def test_number_that_is_none_or_too_long_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        parse(text)
 
 
 def test_default_scope_is_what_happens_in_life() -> None:
@@ -68,6 +144,9 @@ def test_sequence_keeps_the_delays() -> None:
         ("request:5 KILL, bump:/product/1", "bumps stand first"),
         ("request:5 bump:product", "unknown action"),
         ("request:5 KILL, TERM", "bumps stand first"),
+        ("request:5 bump:/product/6 KILL", "a comma is missing between bump:/product/6 and KILL"),
+        ("request:5 bump:/product/6 KILL scope=pid", "a comma is missing between bump:/product/6 and KILL"),
+        ("request:5 bump:/a, bump:/b bump:/c", "a comma is missing between bump:/b and bump:/c"),
     ],
 )
 def test_what_is_wrong_is_said(text: str, complaint: str) -> None:

@@ -23,7 +23,21 @@ def test_prices_are_compared_as_decimals(price: Value) -> None:
 
 @pytest.mark.parametrize(
     "price",
-    ["9.50", "sNaN", "NaN", "Infinity", "1e9999999999999999999999", "-", "", "1,00", True, float("nan")],
+    [
+        "9.50",
+        "sNaN",
+        "NaN",
+        "Infinity",
+        "1e9999999999999999999999",
+        "-",
+        "",
+        "1,00",
+        True,
+        float("nan"),
+        "1_.00",
+        "0_1.00",
+        "１.00",
+    ],
 )
 def test_price_that_is_another_or_no_number_is_corrupted(price: Value) -> None:
     assert str(detail(product(1), price=price)).startswith("price is ")

@@ -46,13 +46,20 @@ def test_looking_at_a_ledger_leaves_its_torn_tail(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("data", "complaint"),
-    [(b'{"schema":2,"id":"a"}\n', "line 1: schema 2, this killtest reads 1"), (b"{}x\n", "line 1: JSON")],
+    [
+        (b'{"schema":2,"id":"a"}\n', "line 1: schema 2, this killtest reads 1"),
+        (b"{}x\n", "line 1: JSON"),
+        (b'{"schema":1,"id":"a"}\n[1]\n', "line 2: Expected `object`, got `array`"),
+        (b'{"schema":1,"id":"\xff"}\n', "line 1: Invalid UTF-8"),
+        (b'{"schema":1}\n', "line 1: the id of a trial is missing"),
+    ],
 )
 def test_strange_ledger_is_refused_with_its_line(data: bytes, complaint: str, tmp_path: Path) -> None:
     path = tmp_path / "trials.jsonl"
     path.write_bytes(data)
-    with pytest.raises(UsageError, match=complaint):
-        Ledger(path)
+    for look in (Ledger, ledger.read):
+        with pytest.raises(UsageError, match=f"{path}, {complaint}"):
+            look(path)
 
 
 def test_missing_ledger_is_said(tmp_path: Path) -> None:

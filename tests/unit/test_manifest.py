@@ -1,13 +1,18 @@
 """Manifests, campaigns and command lines: what is read, and what is refused with which words."""
 
+import re
 from pathlib import Path
 
 import msgspec
 import pytest
-from killtest.campaigns import trial_line
+from killtest.campaigns import single_run, trial_line
+from killtest.campaigns.single_run import Order
+from killtest.campaigns.story import Story
 from killtest.errors import UsageError
 from killtest.plan import campaign, manifest, subject
 from killtest.plan.manifest import SiteNeeds
+from killtest.plan.schedule import Rule
+from killtest_testsite import layout
 
 GOOD = """
 name = "mine"
@@ -229,3 +234,50 @@ def test_unknown_campaign_names_the_known_ones() -> None:
 
 def test_site_of_lays_changes_over_the_manifest() -> None:
     assert campaign.site_of(SiteNeeds(products=30), {"latency_ms": 3}, "x") == SiteNeeds(products=30, latency_ms=3)
+
+
+# Bumps, which only some paths of a shop can take
+
+
+@pytest.mark.parametrize("shape", ["pages", "star", "chain", "two_page"])
+@pytest.mark.parametrize("kind", ["list", "product", "view", "image", "Product", ""])
+@pytest.mark.parametrize("number", ["0", "1", "7", "8", "07", "-1", "1/", "1?x", "", "٣", "9" * 12, "9" * 5000])
+def test_shop_shows_a_product_where_the_site_does(shape: layout.Shape, kind: str, number: str) -> None:
+    path = f"/{kind}/{number}"
+    site = layout.Layout(products=7, list_pages=2, shape=shape)
+    assert SiteNeeds(shape, products=7, list_pages=2).shows_product(path) == (site.pictured(path) is not None)
+
+
+@pytest.mark.parametrize(
+    ("shape", "path", "there"),
+    [
+        ("pages", "/product/8", "it has /product/1 to /product/7, /image/1 to /image/7"),
+        ("pages", "/view/1", "it has /product/1 to /product/7, /image/1 to /image/7"),
+        ("two_page", "/view/8", "it has /product/1 to /product/7, /view/1 to /view/7, /image/1 to /image/7"),
+    ],
+)
+def test_bump_of_no_product_is_refused_before_anything_starts(
+    shape: str, path: str, there: str, tmp_path: Path
+) -> None:
+    who = manifest.load(written(tmp_path, GOOD))
+    fault = f"request:99 bump:/product/7, bump:{path}, KILL"
+    site = {"shape": shape, "products": 7, "list_pages": 2}
+    complaint = re.escape(f'fault "{fault}": {path} shows no product of this shop; {there}')
+    rule = Rule(group="g", faults=(fault,))
+    with pytest.raises(UsageError, match=f"c: {complaint}$"):
+        campaign.plan(campaign.Spec("c", ("mine",), (rule,), site=site), {"mine": who})
+    with pytest.raises(UsageError, match=f"mine: {complaint}$"):
+        single_run.run(Order(who, rule, [], "", site), tmp_path / "results", Story(quiet=True))
+    assert not (tmp_path / "results").exists()
+
+
+def test_group_is_held_against_the_shops_of_its_own_subjects(tmp_path: Path) -> None:
+    large = manifest.load(written(tmp_path, GOOD))
+    small = msgspec.structs.replace(large, name="small", site=SiteNeeds(products=30))
+    both = {"mine": large, "small": small}
+    rule = Rule(group="g", faults=("request:1 bump:/product/31",), subjects=("mine",))
+    spec = campaign.Spec("c", ("mine", "small"), (rule,), controls=0)
+    assert [one.subject.name for one in campaign.plan(spec, both)] == ["mine"]
+    spec = msgspec.structs.replace(spec, schedules=(msgspec.structs.replace(rule, subjects=()),))
+    with pytest.raises(UsageError, match="shows no product"):
+        campaign.plan(spec, both)

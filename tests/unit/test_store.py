@@ -85,6 +85,16 @@ def test_text_that_is_no_utf8_spoils_its_own_value_only(tmp_path: Path) -> None:
     assert [(one.key, one.values["price"]) for one in rows.rows] == [("A", "\\xff1"), ("B", "2")]
 
 
+def test_blob_is_a_key_as_it_is_a_value(tmp_path: Path) -> None:
+    with sqlite3.connect(tmp_path / "crawl.db") as connection:
+        connection.execute("CREATE TABLE products (sku BLOB, price BLOB)")
+        connection.execute("INSERT INTO products VALUES (x'41', x'31'), (x'ff', x'32')")
+    connection.close()
+    rows = read(SQLITE, tmp_path, tmp_path)
+    assert rows is not None
+    assert [(one.key, one.values["price"]) for one in rows.rows] == [("A", "1"), ("\\xff", "2")]
+
+
 def test_deeply_nested_line_is_damage(tmp_path: Path) -> None:
     (tmp_path / "out.jsonl").write_text('{"sku":"A"}\n' + "[" * 100_000 + "\n")
     rows = read(JSONL, tmp_path, tmp_path)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from killtest import store
 from killtest.plan.manifest import StoreNeeds
+from killtest.store import snapshot
 from killtest.store.rows import Rows
 
 
@@ -183,9 +184,62 @@ def test_offsets_are_bytes_and_a_cut_character_spoils_its_own_value_only(tmp_pat
 
 
 def test_object_without_the_key_is_a_row_without_a_key(tmp_path: Path) -> None:
-    for text in ('{"art": "A", "tags": ["x"]}', '{"a": [], "b": []}', '[{"art": "A"}]'):
+    for text in ('[{"art": "A"}, {"sku": "B"}]', '[{"sku": null}, {"sku": "B"}]'):
         rows = read("json", text, tmp_path)
-        assert [(row.key, row.place) for row in rows.rows] == [(None, "item 1")]
+        assert [(row.key, row.place) for row in rows.rows] == [(None, "item 1"), ("B", "item 2")]
+
+
+@pytest.mark.parametrize(
+    ("reader", "text", "there"),
+    [
+        ("json", '{"art": "A", "tags": ["x"]}', "art, tags"),
+        ("json", '{"a": [], "b": []}', "a, b"),
+        ("json", '[{"art": "A"}, {"price": 1}]', "art, price"),
+        ("jsonl", '{"art": "A"}\n{"art": "B", "price": 1}\n', "art, price"),
+        ("jsonl", '{"art": "A"}', "art"),
+        ("csv", "art,price\nA,1\n,2\n", "art, price"),
+        ("csv", "art,price\n", "art, price"),
+        ("csv", "sku;price\nA;1,00\nB;2,00\n", "sku;price"),
+    ],
+)
+def test_store_without_the_key_is_a_mistake_of_the_manifest(reader: str, text: str, there: str, tmp_path: Path) -> None:
+    assert ", ".join(read(reader, text, tmp_path).instead or ()) == there
+
+
+@pytest.mark.parametrize(
+    ("reader", "text"),
+    [
+        ("json", '[{"art": "A"}, {"ar'),
+        ("json", '[{"art": "A"}, 7]'),
+        ("json", '[{"sku": null}]'),
+        ("json", "[]"),
+        ("json", "[7]"),
+        ("jsonl", '{"price": 1}\n{"sk'),
+        ("jsonl", '"sku": "A",\n{"price": 1}\n'),
+        ("jsonl", '{"sku": null}\n'),
+        ("jsonl", '{"art": "A"}\n{"sku": "B"}\n'),
+        ("jsonl", "\n"),
+        ("csv", "sk"),
+        ("csv", "s,price"),
+        ("csv", "sku,price\n"),
+        ("csv", "sku,price\n,2\n"),
+        ("csv", "\n"),
+    ],
+)
+def test_store_that_is_torn_or_has_no_keys_yet_is_none(reader: str, text: str, tmp_path: Path) -> None:
+    assert not read(reader, text, tmp_path).instead
+
+
+def test_key_need_not_stand_in_every_file_of_a_pattern(tmp_path: Path) -> None:
+    needs = StoreNeeds("csv", "*.csv", key="sku")
+    (tmp_path / "a.csv").write_text("time,pages\n1,2\n")
+    (tmp_path / "b.csv").write_text("sku\n")
+    assert snapshot.take(needs, tmp_path, tmp_path / "scratch", 0).instead == ()
+    (tmp_path / "b.csv").write_text("art\n")
+    taken = snapshot.take(needs, tmp_path, tmp_path / "scratch", 0)
+    assert taken.instead == ("time", "pages", "art")
+    # Of a trial that killed a writer there is a verdict all the same.
+    assert (taken.error, len(taken.rows)) == (None, 1)
 
 
 def test_deeply_nested_array_is_damage(tmp_path: Path) -> None:
@@ -261,8 +315,7 @@ def test_value_cut_in_a_character_is_left_out_of_its_row(tmp_path: Path) -> None
     assert rows.damage == ("line 2: no UTF-8 in title", "line 4: half a row: 'C,x,\\\\xc3'")
 
 
-def test_table_without_the_key_has_rows_without_a_key(tmp_path: Path) -> None:
-    assert keys(read("csv", "art,price\nA,1\n,2\n", tmp_path)) == [None, None]
+def test_row_without_the_key_is_a_row_without_a_key(tmp_path: Path) -> None:
     assert keys(read("csv", "sku,price\n,2\n", tmp_path)) == [None]
 
 

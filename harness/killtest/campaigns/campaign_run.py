@@ -147,6 +147,9 @@ def check_store(planned: Planned, found: Evidence, place: Path) -> None:
     first, needs, who = found.course.snapshots[0], planned.subject.store, planned.subject.name
     if first.is_mistake:
         raise UsageError(f"{who}: {first.error}; see the store in {place / 'store'}")
+    if first.instead:
+        names = ", ".join(first.instead)
+        raise UsageError(f"{who}: store {needs.path}: no column {needs.key!r}, only {names}; see {place / 'store'}")
     if not first.exists:
         there = sorted(str(path.relative_to(place)) for path in (place / "store").rglob("*") if path.is_file())
         raise UsageError(

@@ -61,9 +61,11 @@ def _drop_torn_tail(path: Path) -> list[bytes]:
 
 def _decode(line: bytes, path: Path, number: int) -> Line:
     try:
-        decoded: Line = msgspec.json.decode(line)
-    except msgspec.DecodeError as error:
+        decoded: Line = msgspec.json.decode(line, type=Line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{path}, line {number}: {error}; move the folder away to start afresh") from None
     if decoded.get("schema") != SCHEMA:
         raise UsageError(f"{path}, line {number}: schema {decoded.get('schema')!r}, this killtest reads {SCHEMA}")
+    if not isinstance(decoded.get("id"), str):
+        raise UsageError(f"{path}, line {number}: the id of a trial is missing; move the folder away to start afresh")
     return decoded

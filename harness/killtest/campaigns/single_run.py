@@ -46,7 +46,8 @@ def run(order: Order, results: Path, watcher: Watcher) -> tuple[Line, Path]:
     subject can't be run on that site.
     """
     subject.check_runnable(order.subject)
-    campaign.site_of(order.subject.site, order.site, order.subject.name)
+    site = campaign.site_of(order.subject.site, order.site, order.subject.name)
+    campaign.check_bumps(order.rule.faults if order.rule else (), site, order.subject.name)
     folder = CampaignFolder(numbered(results, f"run-{order.subject.name}"))
     try:
         if order.has_manifest:

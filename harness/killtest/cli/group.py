@@ -31,6 +31,8 @@ _COMMANDS = (
     "doctor",
 )
 
+_RESUMED = ("sweep", "bench", "gate")
+
 
 class Terminated(BaseException):
     """SIGTERM or SIGHUP came: end as tidily as for Ctrl-C."""
@@ -88,11 +90,17 @@ def _exit_code() -> int:
     except UsageError as error:
         return _complain(str(error), 2)
     except (KeyboardInterrupt, click.Abort):
-        return _complain("interrupted; the same command goes on where it was", 130)
+        return _complain(f"interrupted{_outlook()}", 130)
     except Terminated as end:
-        return _complain("terminated; the same command goes on where it was", 128 + end.number)
+        return _complain(f"terminated{_outlook()}", 128 + end.number)
     except Exception as error:  # the process boundary: 1 would be a verdict
         return _own_failure(error)
+
+
+def _outlook() -> str:
+    """What becomes of what was done so far: every other command starts anew."""
+    name = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
+    return "; the same command goes on where it was" if name in _RESUMED else ""
 
 
 def _own_failure(error: Exception) -> int:

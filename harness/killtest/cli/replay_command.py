@@ -66,7 +66,7 @@ def _order(word: str, words: tuple[str, ...], options: dict[str, Any]) -> Order:
         who = subject_of(words, options)
         subject.check_runnable(who)
         site = site_changes(options["site_words"])
-        campaign.site_of(who.site, site, "--site")
+        campaign.check_bumps(faults, campaign.site_of(who.site, site, "--site"), word)
         order = Order(who, faults, None, site, argv=argv, **numbers)
     else:
         if options["site_words"]:

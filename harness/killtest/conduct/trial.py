@@ -11,7 +11,7 @@ from killtest.conduct.stage import RealStage
 from killtest.errors import HarnessFailure, UsageError
 from killtest.halt import Halt
 from killtest.judge import evidence
-from killtest.judge.evidence import Evidence
+from killtest.judge.evidence import Counts, Evidence
 from killtest.plan import schedule
 from killtest.plan.campaign import Planned
 from killtest.plan.manifest import SiteNeeds
@@ -56,5 +56,7 @@ def _conduct(planned: Planned, stage: RealStage, history: History) -> None:
     course = Conductor(faults, planned.subject.limits, stage, history, planned.again).run()
     truth = stage.site.truth()
     (stage.folder / "truth.json").write_bytes(msgspec.json.encode(truth) + b"\n")
+    # Counted before the log is written out: all of these are in it, and what came meanwhile may not be.
+    counts = Counts(requests=sum(stage.site.requests()), products=len(truth.rows))
     stage.site.sync()
-    evidence.write_course(stage.folder, course)
+    evidence.write_course(stage.folder, course, counts)

@@ -1,6 +1,6 @@
 """What a trial leaves for the judge: plain data, complete, and readable again from the trial's folder."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,9 +26,20 @@ class Evidence(msgspec.Struct, frozen=True):
     is_control: bool
 
 
-def write_course(folder: Path, course: Course) -> None:
-    """Store what is not yet on disk: course.json and snapshot.jsonl."""
-    head = msgspec.structs.replace(course, snapshots=())
+class Counts(msgspec.Struct, frozen=True):
+    """How much the site's log and the truth hold at least, so that what was cut off at a line's end is missed."""
+
+    requests: int
+    products: int
+
+
+class _Counted(msgspec.Struct, frozen=True):
+    counts: Counts | None = None  # not there in folders of an older killtest
+
+
+def write_course(folder: Path, course: Course, counts: Counts | None = None) -> None:
+    """Store what is not yet on disk: course.json, with the counts, and snapshot.jsonl."""
+    head = msgspec.to_builtins(msgspec.structs.replace(course, snapshots=())) | {"counts": counts}
     (folder / "course.json").write_bytes(msgspec.json.format(msgspec.json.encode(head)) + b"\n")
     (folder / "snapshot.jsonl").write_bytes(b"".join(map(snapshots.to_lines, course.snapshots)))
 
@@ -36,11 +47,30 @@ def write_course(folder: Path, course: Course) -> None:
 def read(folder: Path, is_control: bool, planned_faults: int) -> Evidence:
     """The evidence kept in a trial's folder; UsageError when a file of it is missing or damaged."""
     try:
-        course = msgspec.json.decode((folder / "course.json").read_bytes(), type=Course)
+        data = (folder / "course.json").read_bytes()
+        course = msgspec.json.decode(data, type=Course)
+        counts = msgspec.json.decode(data, type=_Counted).counts
         taken = tuple(snapshots.from_lines(folder / "snapshot.jsonl"))
         truth = truths.read(folder / "truth.json")
         requests = request_log.read(folder / "site.jsonl")
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        course = msgspec.structs.replace(course, snapshots=taken)
+        _check(course, truth, requests, counts)
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{folder}: no complete evidence: {error}") from None
-    course = coverage.located(msgspec.structs.replace(course, snapshots=taken), truth.rows, requests)
-    return Evidence(course, truth, requests, planned_faults, is_control)
+    return Evidence(coverage.located(course, truth.rows, requests), truth, requests, planned_faults, is_control)
+
+
+def _check(course: Course, truth: Truth, requests: Iterable[Request], counts: Counts | None) -> None:
+    """msgspec.ValidationError when a file ends too early, or a line is missing in the middle."""
+    ran, taken = [one.number for one in course.incarnations], [one.incarnation for one in course.snapshots]
+    if not ran or ran != taken:
+        raise msgspec.ValidationError(f"incarnations {_listed(ran)} ran, and there are snapshots of {_listed(taken)}")
+    if counts is not None and len(truth.rows) != counts.products:
+        raise msgspec.ValidationError(f"truth.json holds {len(truth.rows)} of {counts.products} products")
+    missing = request_log.first_missing(requests, counts.requests if counts else None)
+    if missing is not None:
+        raise msgspec.ValidationError(f"site.jsonl has no line for request {missing}")
+
+
+def _listed(numbers: Iterable[int]) -> str:
+    return ", ".join(map(str, numbers)) or "none"

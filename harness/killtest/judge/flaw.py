@@ -71,7 +71,8 @@ def _agrees(field: str, stored: Value, served: str) -> bool:
 def _normal(field: str, text: str) -> str | Decimal:
     """Text after Unicode NFC and trimming; a price as a decimal, so that 9.5 equals 9.50."""
     trimmed = unicodedata.normalize("NFC", text).strip()
-    if field == "price":
+    # Python reads 6_13 as a number, and digits of any script: a shop has written neither.
+    if field == "price" and trimmed.isascii() and "_" not in trimmed:
         try:
             price = Decimal(trimmed)
         except InvalidOperation:

@@ -71,3 +71,17 @@ def read(log: Path) -> Pieces[Request]:
     order = sorted(range(len(numbers)), key=numbers.__getitem__)
     is_last = (numbers[place] != numbers[after] for place, after in pairwise(order))
     return lines.chosen(compress(order, chain(is_last, [True])))
+
+
+def first_missing(requests: Iterable[Request], count: int | None) -> int | None:
+    """The number of the first request without a line, as `read` gives them; None when none is missing.
+
+    `count` is how many there were at least: what came behind them may have been cut off with the site. Without it
+    they go up to the last line.
+    """
+    last = 0
+    for request in requests:
+        if request.seq != last + 1 and (count is None or last < count):
+            return last + 1
+        last = request.seq
+    return last + 1 if count is not None and last < count else None

@@ -33,13 +33,6 @@ class Truth(msgspec.Struct, frozen=True):
 _decode = msgspec.json.Decoder(Product).decode
 
 
-class _Keyed(msgspec.Struct, frozen=True):
-    key: str
-
-
-_decode_key = msgspec.json.Decoder(_Keyed).decode
-
-
 class Shelf(Pieces[Product]):
     """The products of a truth on disk, read anew whenever they are asked for, and the number of each key."""
 
@@ -50,7 +43,7 @@ class Shelf(Pieces[Product]):
 
     def put(self, offset: int, text: bytes) -> None:
         """One more product: where it stands, and its bytes. msgspec.DecodeError when they are damaged."""
-        self.numbers[_decode_key(text).key] = len(self)
+        self.numbers[_decode(text).key] = len(self)
         self.add(offset, len(text))
 
 

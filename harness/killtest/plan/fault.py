@@ -4,6 +4,7 @@
 """
 
 import re
+from decimal import Decimal
 from typing import Literal
 
 import msgspec
@@ -18,6 +19,10 @@ SIGNALS = ("KILL", "INT", "TERM", "HUP", "QUIT", "STOP", "CONT")
 # These two pause and resume; every other one is meant to end whom it hits.
 _PAUSES = ("STOP", "CONT")
 SCOPES: tuple[Scope, ...] = ("pid", "group", "tree", "owner")
+# ASCII digits alone: Python takes those of any script for numbers. So many fit into 64 bits, which the site counts in.
+_NUMBER = "[0-9]{1,18}"
+_COUNT = "[1-9][0-9]{0,17}"
+_SECONDS = rf"{_NUMBER}(?:\.[0-9]+)?"
 BUILT_TRIGGERS = (
     "request:N, request:/PATH, response:N, response:/PATH, mark:NAME, rows:N, syscall:NAME#N, after:S, first+S"
 )
@@ -64,9 +69,9 @@ class Trigger(msgspec.Struct, frozen=True):
     def text(self) -> str:
         """The trigger as it is written in a schedule."""
         if self.kind == "after":
-            return f"after:{self.offset_s:g}"
+            return f"after:{_seconds(self.offset_s)}"
         if self.kind == "first":
-            return f"first+{self.offset_s:g}"
+            return f"first+{_seconds(self.offset_s)}"
         what = self.path or self.name
         if what is None:
             return f"{self.kind}:{self.n}"
@@ -101,9 +106,15 @@ class Fault(msgspec.Struct, frozen=True):
         scope = ""
         if self.steps:
             first, *rest = self.steps
-            actions.append(first.signal + "".join(f"+{step.signal}@{step.delay_s:g}" for step in rest))
+            actions.append(first.signal + "".join(f"+{step.signal}@{_seconds(step.delay_s)}" for step in rest))
             scope = "" if self.scope == _DEFAULT_SCOPE[first.signal] else f" scope={self.scope}"
         return f"{pin}{self.trigger.text} {', '.join(actions)}{scope}"
+
+
+def _seconds(seconds: float) -> str:
+    """Seconds in decimals, as few as give the same number again, and never with an exponent."""
+    text = format(Decimal(repr(seconds)), "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def is_pause(signal: str) -> bool:
@@ -121,6 +132,8 @@ def parse(text: str) -> Fault:
     end = 2
     while end < len(words) and words[end - 1].endswith(","):
         end += 1
+    if words[end - 1].startswith("bump:") and end < len(words) and not words[end].startswith("scope="):
+        raise UsageError(f'fault "{text}": a comma is missing between {words[end - 1]} and {words[end]}')
     bumps, steps = _parse_actions(" ".join(words[1:end]), text)
     if len(words) > end + 1:
         raise UsageError(f'fault "{text}": one scope at the most')
@@ -140,21 +153,21 @@ def _check_scope(scope: Scope, trigger: Trigger, steps: tuple[Step, ...], text: 
 
 
 def _parse_pin(word: str) -> tuple[int | None, str]:
-    pinned = re.fullmatch(r"(\d+)/(.+)", word)
+    pinned = re.fullmatch(rf"({_NUMBER})/(.+)", word)
     return (int(pinned[1]), pinned[2]) if pinned else (None, word)
 
 
 def _parse_trigger(word: str, text: str) -> Trigger:
-    timed = re.fullmatch(r"(after:|first\+)(\d+(?:\.\d+)?)", word)
+    timed = re.fullmatch(rf"(after:|first\+)({_SECONDS})", word)
     if timed:
         return Trigger("after" if timed[1] == "after:" else "first", offset_s=float(timed[2]))
-    counted = re.fullmatch(r"(request|response|rows):([1-9]\d*)", word)
+    counted = re.fullmatch(rf"(request|response|rows):({_COUNT})", word)
     if counted:
         return Trigger(_kind(counted[1]), n=int(counted[2]))
-    pathed = re.fullmatch(r"(request|response):(/[^#\s]*)(?:#([1-9]\d*))?", word)
+    pathed = re.fullmatch(rf"(request|response):(/[^#\s]*)(?:#({_COUNT}))?", word)
     if pathed:
         return Trigger(_kind(pathed[1]), n=int(pathed[3] or 1), path=pathed[2])
-    named = re.fullmatch(r"(mark|syscall):([^#\s]+)(?:#([1-9]\d*))?", word)
+    named = re.fullmatch(rf"(mark|syscall):([^#\s]+)(?:#({_COUNT}))?", word)
     if named:
         if named[1] == "syscall" and named[2] not in (*CALL_NAMES, ANY_STEP):
             known = ", ".join((ANY_STEP, *CALL_NAMES))
@@ -192,7 +205,7 @@ def _parse_steps(word: str, text: str) -> tuple[Step, ...]:
     steps = [Step(_signal(first, text))]
     for part in rest:
         name, at, delay = part.partition("@")
-        if not at or not re.fullmatch(r"\d+(\.\d+)?", delay):
+        if not at or not re.fullmatch(_SECONDS, delay):
             raise UsageError(f'fault "{text}": "+{part}" wants a delay in seconds, for example TERM+KILL@10')
         if steps[-1].signal == "KILL":
             raise UsageError(f'fault "{text}": nothing can follow KILL')

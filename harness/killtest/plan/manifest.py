@@ -54,6 +54,16 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         lists = self.list_pages if self.shape in ("pages", "two_page") else 1
         return lists + self.products * (2 if self.shape == "two_page" else 1)
 
+    @property
+    def bumped(self) -> tuple[str, ...]:
+        """What a path shows before its number, where it shows a product (docs/site-protocol.md)."""
+        return ("product", "view", "image") if self.shape == "two_page" else ("product", "image")
+
+    def shows_product(self, path: str) -> bool:
+        """Whether the site can bump that path, which names a product in its canonical spelling."""
+        found = re.fullmatch(r"/([a-z]+)/([1-9][0-9]{0,11})", path)
+        return found is not None and found[1] in self.bumped and int(found[2]) <= self.products
+
 
 class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the rows are, below the store folder, and how to read them.

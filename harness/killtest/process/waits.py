@@ -22,12 +22,20 @@ _SLEEPS = {
     "waiting for a file lock (flock)": {"x86_64": 73, "aarch64": 32},
     "waiting for a file lock (fcntl)": {"x86_64": 72, "aarch64": 25},
     "accepting": {"x86_64": 43, "aarch64": 202},
+    "accepting (accept4)": {"x86_64": 288, "aarch64": 242},
     "receiving from": {"x86_64": 45, "aarch64": 207},
     "receiving a message from": {"x86_64": 47, "aarch64": 212},
     "paused by a signal": {"x86_64": 34},
 }
 # Of these the first argument is the descriptor, which says more than the call.
-_ON_A_FILE = ("reading", "accepting", "receiving from", "receiving a message from", "waiting for a file lock (flock)")
+_ON_A_FILE = (
+    "reading",
+    "accepting",
+    "accepting (accept4)",
+    "receiving from",
+    "receiving a message from",
+    "waiting for a file lock (flock)",
+)
 
 
 def waits_for(one: Identity) -> str:

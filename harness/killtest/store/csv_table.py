@@ -5,7 +5,7 @@ from pathlib import Path
 
 from killtest.store import csv_records
 from killtest.store.csv_records import Header, Record
-from killtest.store.rows import Row, Rows, row_of
+from killtest.store.rows import Row, Rows, instead_of, row_of
 from killtest.store.text import BOM, Text, excerpt, read_all
 
 
@@ -25,6 +25,7 @@ class _Table:
     def __init__(self, text: Text, key: str, delimiter: str) -> None:
         self._text, self._key, self._delimiter = text, key, delimiter
         self._header: Header | None = None
+        self._instead: tuple[str, ...] | None = None
         self._rows: list[Row] = []
         self._damage = list(text.damage)
         self._torn: int | None = None  # the index in _damage of a torn row that may go on
@@ -42,13 +43,15 @@ class _Table:
                 del self._damage[self._torn]  # it is the torn member's, which has been told
             self._torn = None
             number += len(lines)
-        return Rows(tuple(self._rows), tuple(self._damage), is_torn or self._text.is_torn)
+        return Rows(tuple(self._rows), tuple(self._damage), is_torn or self._text.is_torn, self._instead)
 
     def _read_lines(self, lines: list[str], number: int, is_last_cut: bool) -> None:
         at = 0
         if self._header is None:
             self._header = csv_records.header(lines, self._key, self._delimiter)
             at = self._header.lines if self._header else len(lines)
+            if self._header and lines[at - 1].endswith(("\n", "\r")):
+                self._instead = instead_of(self._key, [dict.fromkeys(self._header.names)])
             if self._header and self._header.is_glued:
                 self._tell(number + at - 1, "half a header, and the header again behind it")
         if self._header is None:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from killtest.store import objects
-from killtest.store.rows import Row, Rows, row_of
+from killtest.store.rows import Row, Rows, instead_of, row_of
 from killtest.store.text import BOM, Text, excerpt, read_all
 
 # What may stand before, between and behind the objects; an array may be the one list of an object: {"items": […]}.
@@ -50,7 +50,8 @@ def _read(text: Text, key: str) -> Rows:
             rows.append(row_of(item | {"key": item.get(key)}, place))
         else:
             damage.append(f"{place}: not an object")
-    return Rows(tuple(rows), tuple(damage), text.is_torn)
+    instead = None if damage else instead_of(key, items)
+    return Rows(tuple(rows), tuple(damage), text.is_torn, instead)
 
 
 def _items(found: Any, key: str) -> list[Any] | None:

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from killtest.store import objects
-from killtest.store.rows import Row, Rows, row_of
+from killtest.store.rows import Row, Rows, instead_of, row_of
 from killtest.store.text import BOM, Text, excerpt, read_all
 
 
@@ -22,6 +23,7 @@ def read(folder: Path, pattern: str, key: str) -> Rows | None:
 def _read(text: Text, key: str) -> Rows:
     rows: list[Row] = []
     damage = list(text.damage)
+    whole: list[dict[str, Any]] = []
     first = 1
     decode = msgspec.json.Decoder().decode
     for run, is_cut in text.runs():
@@ -40,11 +42,14 @@ def _read(text: Text, key: str) -> Rows:
                 damage += [] if is_last and is_cut else reasons
                 continue
             if isinstance(found, dict):
+                whole.append(found)
                 rows.append(row_of(found | {"key": found.get(key)}, place))
             else:
                 damage.append(f"{place}: not an object")
         first += len(lines)
-    return Rows(tuple(rows), tuple(damage), is_torn or text.is_torn)
+    # What is torn tells nothing of the columns that its writer knows.
+    instead = None if damage else instead_of(key, whole)
+    return Rows(tuple(rows), tuple(damage), is_torn or text.is_torn, instead)
 
 
 def _salvage(line: bytes, key: str, place: str, error: Exception, rows: list[Row]) -> list[str]:

@@ -12,7 +12,7 @@ from killtest import store
 from killtest.errors import QueryError, StoreError
 from killtest.pieces import Pieces
 from killtest.plan.manifest import StoreNeeds
-from killtest.store.rows import Row
+from killtest.store.rows import Row, Value
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -21,6 +21,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     `is_mistake`: it is the manifest's question that could not be answered, not the store that is damaged.
     `in_commit`: the reader saw the store in the middle of a write, before any reading changed it. `trace` tells the
     store's files as they stood (names, sizes, times of change): equal to that of an earlier one, nobody wrote since.
+    `instead`: where rows stand and none has the key's column, the columns that there are.
     """
 
     incarnation: int
@@ -31,6 +32,7 @@ class Snapshot(msgspec.Struct, frozen=True):
     is_mistake: bool = False
     in_commit: bool = False
     trace: str = ""
+    instead: tuple[str, ...] = ()
 
 
 def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Snapshot:
@@ -45,7 +47,8 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Sn
         shutil.rmtree(scratch)
     if rows is None:
         return Snapshot(incarnation, exists=False)
-    return Snapshot(incarnation, rows.rows, rows.damage, in_commit=rows.in_commit, trace=trace)
+    found = (rows.rows, rows.damage)
+    return Snapshot(incarnation, *found, in_commit=rows.in_commit, trace=trace, instead=rows.instead or ())
 
 
 def _trace(needs: StoreNeeds, folder: Path) -> str:
@@ -62,8 +65,8 @@ def _trace(needs: StoreNeeds, folder: Path) -> str:
 
 
 def to_lines(snapshot: Snapshot) -> bytes:
-    """The snapshot as JSON Lines: a head, then a line per row."""
-    head = msgspec.structs.replace(snapshot, rows=())
+    """The snapshot as JSON Lines: a head, which says how many rows there are, then a line per row."""
+    head = msgspec.to_builtins(msgspec.structs.replace(snapshot, rows=())) | {"count": len(snapshot.rows)}
     encode = msgspec.json.encode
     return b"".join(
         [
@@ -74,18 +77,27 @@ def to_lines(snapshot: Snapshot) -> bytes:
     )
 
 
-class _Numbered(msgspec.Struct, frozen=True):
+class _Counted(msgspec.Struct, frozen=True):
+    count: int | None = None  # not there before heads were counted
+
+
+class _Stored(msgspec.Struct, frozen=True):
     number: int = msgspec.field(name="in")
+    key: str | None
+    values: dict[str, Value]
+    place: str
 
 
 def from_lines(path: Path) -> list[Snapshot]:
     """The snapshots written by `to_lines` one after another; their rows are read anew whenever they are asked for.
 
-    OSError or msgspec.DecodeError when there are none, or they are damaged.
+    OSError, msgspec.DecodeError or UnicodeDecodeError when there is no file, or what is in it is damaged.
     """
     heads: dict[int, Snapshot] = {}
+    counts: dict[int, int | None] = {}
     rows: dict[int, Pieces[Row]] = {}
-    decode, decode_row, at = msgspec.json.Decoder(_Numbered).decode, msgspec.json.Decoder(Row).decode, 0
+    # All of a row is decoded here: it is read anew where nobody expects damage any more.
+    decode, decode_row, at = msgspec.json.Decoder(_Stored).decode, msgspec.json.Decoder(Row).decode, 0
     with path.open("rb") as file:
         for line in file:
             if line.startswith(b'{"in":'):
@@ -95,6 +107,10 @@ def from_lines(path: Path) -> list[Snapshot]:
                 rows[number].add(at, len(line))
             else:
                 head = msgspec.json.decode(line, type=Snapshot)
+                counts[head.incarnation] = msgspec.json.decode(line, type=_Counted).count
                 heads[head.incarnation], rows[head.incarnation] = head, Pieces(path, decode_row)
             at += len(line)
+    for number, count in counts.items():
+        if count not in (None, len(rows[number])):
+            raise msgspec.ValidationError(f"{len(rows[number])} of {count} rows after incarnation {number}")
     return [msgspec.structs.replace(head, rows=rows[number]) for number, head in heads.items()]

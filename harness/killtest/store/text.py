@@ -45,13 +45,17 @@ def read_all(folder: Path, pattern: str, reader: Callable[[Text], Rows]) -> Rows
     rows: list[Row] = []
     damage: list[str] = []
     in_commit = False
+    instead: list[tuple[str, ...]] = []
     for path in files:
         label = "" if len(files) == 1 else f"{path.relative_to(folder)} "
         found = reader(_text(path, label))
         rows += found.rows
         damage += found.damage
         in_commit = in_commit or found.in_commit
-    return Rows(tuple(rows), tuple(damage), in_commit)
+        instead += [] if found.instead is None else [found.instead]
+    # The key of one file is enough: a pattern may name others besides.
+    there = dict.fromkeys(name for names in instead for name in names) if all(instead) else {}
+    return Rows(tuple(rows), tuple(damage), in_commit, tuple(there) if instead else None)
 
 
 def excerpt(piece: bytes) -> str:
