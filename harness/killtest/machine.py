@@ -25,6 +25,7 @@ def describe(folder: Path, argv: list[str]) -> bytes:
         "killtest": __version__,
         "commit": _commit(),
         "argv": argv,
+        "folder": str(Path.cwd()),
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in _NAMED},
         "sqlite": _sqlite(),

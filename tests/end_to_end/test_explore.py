@@ -89,3 +89,72 @@ def test_interrupted_exploration_leaves_nothing_running(tmp_path: Path) -> None:
         process.stderr.read()
     assert process.returncode == 130
     assert psutil.wait_procs(below, timeout=10)[1] == []
+
+
+def crawler(tmp_path: Path, *, head: str = "", each: str = "", tail: str = "") -> tuple[str, ...]:
+    """A crawler of the four products that is sound but for what is put into it: the words that name it."""
+    text = (
+        "import os, sys, re, urllib.request\n"
+        "site = os.environ['KILLTEST_SITE_URL']\n"
+        f"{head}\n"
+        "urllib.request.urlopen(site + '/list/0').read()\n"
+        "for n in range(1, 5):\n"
+        "    name = 'SKU-0000%d.json' % n\n"
+        "    urllib.request.urlopen(f'{site}/product/{n}').read()\n"
+        "    with open('new', 'w') as file: file.write('x')\n"
+        "    os.replace('new', name)\n"
+        f"    {each or 'pass'}\n"
+        f"{tail}\n"
+    )
+    (tmp_path / "crawl.py").write_text(text)
+    store = ("--store", "files:SKU*.json", "--key", r"(SKU-\d+)\.json$")
+    return (*store, "--", sys.executable, "crawl.py")
+
+
+@pytest.mark.parametrize(
+    ("head", "doubt"),
+    [
+        ("import socket; door = socket.socket(socket.AF_UNIX); door.bind('ctl'); os.unlink('ctl')", "ctl is a socket"),
+        ("os.mkfifo('pipe'); os.unlink('pipe')", "pipe is a special file"),
+        (
+            "import mmap; f = open('m', 'w+b'); f.truncate(9); mmap.mmap(f.fileno(), 9)[:1] = b'x'; os.unlink('m')",
+            "m is written through shared memory",
+        ),
+        ("os.mkdir(b'caf\\xe9'); os.rmdir(b'caf\\xe9')", None),
+    ],
+)
+def test_what_the_steps_do_not_tell_is_a_doubt_and_tried_by_true_kills(
+    tmp_path: Path, head: str, doubt: str | None
+) -> None:
+    done = explore(tmp_path, *SMALL, *crawler(tmp_path, head=head))
+    assert "killtest:" not in done.stderr, done.stderr
+    assert doubt is None or f"{doubt}\n" in done.stdout
+    assert ("not trusted:" in done.stdout) == (doubt is not None)
+
+
+def test_point_whose_true_kill_did_not_strike_is_not_known(tmp_path: Path) -> None:
+    # Untrusted, and its later runs take fewer steps: kills at the last ones find nobody.
+    head = "import mmap; f = open('m', 'w+b'); f.truncate(9); mmap.mmap(f.fileno(), 9)[:1] = b'x'; os.unlink('m')"
+    mark = repr(str(tmp_path / "mark"))
+    once = f"if not os.path.exists({mark}): open({mark}, 'w'); open('extra', 'w')"
+    done = explore(tmp_path, *SMALL, "--json", *crawler(tmp_path, head=head, tail=once))
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["outcome"]) == (3, "UNKNOWN")
+    assert told["unknown"] >= 1
+
+
+def test_temporary_folder_is_empty_at_every_state(tmp_path: Path) -> None:
+    head = "place = os.path.join(os.environ['TMPDIR'], 'lock'); os.mkdir(place)"
+    done = explore(
+        tmp_path,
+        *SMALL,
+        *crawler(tmp_path, head=head, tail="os.rmdir(place)"),
+    )
+    assert done.returncode == 0, done.stdout
+    assert "TMPDIR" in done.stdout
+
+
+def test_crawl_that_takes_several_starts_is_not_trusted(tmp_path: Path) -> None:
+    head = "first = not os.path.exists('second'); open('second', 'w').close(); first and sys.exit(75)"
+    done = explore(tmp_path, *SMALL, *crawler(tmp_path, head=head))
+    assert "not trusted: the crawl took 2 starts" in done.stdout

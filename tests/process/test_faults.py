@@ -248,3 +248,12 @@ def test_worker_that_we_stopped_is_continued_before_it_is_called_an_orphan(isola
     evidence, _ = run(who, *faults, tmp_path=tmp_path)
     assert [fault.status for fault in evidence.course.faults] == ["struck", "struck"]
     assert evidence.course.orphans == ()
+
+
+def test_fault_behind_a_pause_is_armed_before_anybody_moves(isolated: str, tmp_path: Path) -> None:
+    for number in range(5):
+        (tmp_path / str(number)).mkdir()
+        faults = ("request:4 STOP+CONT@0.1", "request:5 KILL")
+        evidence, _ = run(crawler(tmp_path), *faults, tmp_path=tmp_path / str(number))
+        assert [fault.status for fault in evidence.course.faults] == ["struck", "struck"]
+        assert evidence.course.incarnations[0].exit == -9

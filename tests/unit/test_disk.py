@@ -93,14 +93,22 @@ def test_tree_is_written_and_read_back(tmp_path: Path) -> None:
 
 
 def test_shared_memory_of_sqlite_does_not_count() -> None:
-    assert digest({"x.db": Leaf.file(b"1"), "x.db-shm": Leaf.file(b"2")}) == digest({"x.db": Leaf.file(b"1")})
-    assert digest({"x.db": Leaf.file(b"1"), "x.db-wal": Leaf.file(b"2")}) != digest({"x.db": Leaf.file(b"1")})
+    base = {"x.db": Leaf.file(b"SQLite format 3\0")}
+    assert digest(base | {"x.db-shm": Leaf.file(b"2")}) == digest(base)
+    assert digest(base | {"x.db-wal": Leaf.file(b"2")}) != digest(base)
+    new = {"x.db": Leaf.file(b""), "x.db-wal": Leaf.file(b"2")}
+    assert digest(new | {"x.db-shm": Leaf.file(b"2")}) == digest(new)
+    other = {"cursor": Leaf.file(b"1")}
+    assert digest(other | {"cursor-shm": Leaf.file(b"2")}) != digest(other)
 
 
 @pytest.mark.parametrize(
     ("one", "doubt"),
     [
         (Step(1, 1, 0.0, 1, "sendfile", "write", "a"), "sendfile on a"),
+        (Step(1, 1, 0.0, 1, "mknod", "special", "pipe"), "pipe is a special file"),
+        (Step(1, 1, 0.0, 1, "bind", "special", "ctl"), "ctl is a socket"),
+        (Step(1, 1, 0.0, 1, "mmap", "special", "m"), "m is written through shared memory"),
         (Step(1, 1, 0.0, 1, "link", "link", "a", path2="b"), "second name"),
         (Step(1, 1, 0.0, 1, "rename", "rename", "", path2="b"), "from outside"),
         (Step(1, 1, 0.0, 1, "fallocate", "allocate", "a", flags=0x10), "flags 0x10"),
@@ -115,3 +123,9 @@ def test_what_can_not_be_replayed_is_a_doubt(one: Step, doubt: str) -> None:
 def test_pattern_leaves_numbers_and_digests_open() -> None:
     assert pattern("job/0s/q00017") == "job/Ns/qN"
     assert pattern("cache/3f/3fa9c2d45e6b7081aabb") == "cache/Nf/N"
+
+
+def test_truncation_that_must_fail_changes_nothing() -> None:
+    disk = Disk({"a": Leaf.file(b"x")})
+    disk.take(Step(1, 1, 0.0, 1, "ftruncate", "truncate", "a", size=(1 << 64) - 1))
+    assert disk.tree["a"].data == b"x"

@@ -144,13 +144,14 @@ def check_store(planned: Planned, found: Evidence, place: Path) -> None:
     """UsageError when an undisturbed crawl ended well and the manifest's store is not there, or can't be asked."""
     if found.course.ending not in ("finished", "unreadable_store"):
         return
-    first, needs, who = found.course.snapshots[0], planned.subject.store, planned.subject.name
-    if first.is_mistake:
-        raise UsageError(f"{who}: {first.error}; see the store in {place / 'store'}")
-    if first.instead:
-        names = ", ".join(first.instead)
+    proper = sum(not one.is_again for one in found.course.incarnations)
+    last, needs, who = found.course.snapshots[proper - 1], planned.subject.store, planned.subject.name
+    if last.is_mistake:
+        raise UsageError(f"{who}: {last.error}; see the store in {place / 'store'}")
+    if last.instead:
+        names = ", ".join(last.instead)
         raise UsageError(f"{who}: store {needs.path}: no column {needs.key!r}, only {names}; see {place / 'store'}")
-    if not first.exists:
+    if not last.exists:
         there = sorted(str(path.relative_to(place)) for path in (place / "store").rglob("*") if path.is_file())
         raise UsageError(
             f"{who}: its store {needs.reader}:{needs.path} never appeared, but it ended with 0. In {place} there is: "

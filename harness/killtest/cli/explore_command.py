@@ -1,5 +1,6 @@
 """`killtest explore`: every durable step of a crawler."""
 
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -38,7 +39,11 @@ from killtest.trace import seccomp
 @store_options
 @click.option("--raw", is_flag=True, help="Keep states apart that are the same for SQLite.")
 @click.option(
-    "--clock", default=3600.0, show_default=True, help="Seconds that each start's clock is ahead: leases have lapsed."
+    "--clock",
+    default=3600.0,
+    show_default=True,
+    type=click.FloatRange(0, 1e9),
+    help="Seconds that each start's clock is ahead: leases have lapsed.",
 )
 @click.option("--confirm", type=click.IntRange(0), help="True kills at the most (one for each failing state).")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Crawls side by side.")
@@ -54,6 +59,8 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     """
     who = subject_of(words, options)
     subject.check_runnable(who)
+    if math.isnan(options["clock"]):
+        raise UsageError("--clock nan: how many seconds ahead is each start?")
     refusal = seccomp.refusal()
     if refusal:
         raise UsageError(f"explore needs seccomp notification (Linux 5.19): {refusal}; killtest sweep does without")

@@ -26,6 +26,9 @@ from killtest.gate.default_campaign import campaign_text, default_campaign
 from killtest.gate.explored import explored, explored_note
 from killtest.gate.judgement import Judgement, judge, overall
 from killtest.plan import subject
+from killtest.plan.campaign import Spec
+from killtest.plan.fingerprint import fingerprint
+from killtest.plan.manifest import Subject
 
 _RUN_OPTIONS = ("site_words", "jobs", "fresh", "store", "key", "query")
 _CORES_USED = 2
@@ -95,6 +98,7 @@ def _run(words: tuple[str, ...], options: dict[str, Any]) -> Path:
     try:
         jobs = options["jobs"] or min(_CORES_USED, os.cpu_count() or 1)
         console = Console(stderr=True)
+        _refuse_another(folder, who, default_campaign(who, changes), argv)
         found = explored(who, changes, folder, argv, jobs, Told(console)) if options["explores"] else None
         spec = default_campaign(who, changes, found.rules() if found else ())
         folder.settle(campaign_text(spec, who), spec, argv)
@@ -103,6 +107,13 @@ def _run(words: tuple[str, ...], options: dict[str, Any]) -> Path:
     finally:
         folder.close()
     return path
+
+
+def _refuse_another(folder: CampaignFolder, who: Subject, spec: Spec, argv: list[str]) -> None:
+    """Before anything is written: half a gate must not be finished with another program."""
+    stored = folder.path / SPEC
+    if stored.exists() and fingerprint(who) not in stored.read_text("utf-8"):
+        folder.settle(campaign_text(spec, who), spec, argv)
 
 
 def _judge(folder: Path, budgets: Budgets, before: Path | None) -> Judgement:

@@ -1,9 +1,11 @@
 """The subject of a stored trial, which its reproduce command names."""
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import click
+import msgspec
 
 from killtest.campaigns.stored_trial import StoredTrial
 from killtest.cli import run_command
@@ -23,10 +25,22 @@ def subject_for(trial: StoredTrial, words: tuple[str, ...], options: dict[str, A
     return who
 
 
+def _check_folder(trial: StoredTrial) -> None:
+    """Relative words of a command mean the files of the folder that killtest was started in."""
+    try:
+        then = msgspec.json.decode((trial.campaign / "environment.json").read_bytes()).get("folder")
+    except (OSError, msgspec.DecodeError, AttributeError):
+        return
+    if then is not None and Path(then) != Path.cwd():
+        raise UsageError(f"its command was given in {then}, whose files it names: start from there")
+
+
 def _of_old(trial: StoredTrial) -> Subject:
     words = shlex.split(trial.line["reproduce"])[2:]
     try:
         params = run_command.command.make_context("run", words).params
+        if params["store"]:
+            _check_folder(trial)
         return subject_of(params["words"], params)
     except (UsageError, click.ClickException) as error:
         text = error.message if isinstance(error, click.ClickException) else str(error)

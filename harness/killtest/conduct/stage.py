@@ -2,6 +2,7 @@
 
 import os
 import selectors
+import shutil
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -153,6 +154,11 @@ class RealStage:
         for name, value in self.subject.env.items():
             env[name] = value.replace("{store}", values["store"]).replace("{site_url}", values["site_url"])
         return env
+
+    def empty_scratch(self) -> None:
+        """Forget what the subject left in its TMPDIR, before another trial on this stage."""
+        shutil.rmtree(self._scratch)
+        self._scratch.mkdir()
 
     def snapshot(self, incarnation: int) -> Snapshot:
         """What the store holds now."""

@@ -173,13 +173,19 @@ class Striker:
         is_planned = index < len(fault.steps)
         signal = fault.steps[index].signal if is_planned else "KILL"
         scope = fault.scope if is_planned else "tree"
+        # Behind the end of a pause the next fault is armed before anybody can move: what it waits for may come at once.
+        is_resumed = is_planned and index + 1 == len(fault.steps) and is_pause(signal) and life.struck is not fault
+        stays = False
+        if is_resumed:
+            self._field.site.freeze()
+            stays = self.arm(life)
         strike = self._field.launcher.strike(signal, scope, self._limits.hold_s)
         if strike.targets:
             status = self.records[-1].status if is_planned else "escalated"
             self.records[-1] = msgspec.structs.replace(self.records[-1], status=status, last_s=strike.t_s)
         self._took(fault, index, life, strike, ())
-        if life.acting is None:
-            self.arm(life)
+        if is_resumed and not stays:
+            self._field.site.release()
 
     def drop_unreached(self) -> None:
         """The trial is over: what is still to come was not reached."""

@@ -5,9 +5,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from killtest.errors import UsageError
 from killtest.explore.disk import Tree, boundaries, digest
 from killtest.judge.evidence import Request
 from killtest.trace.step import Step
+
+# Distinct contents are kept once each; beyond this a machine of the usual size begins to swap.
+_MOST_BYTES = 1 << 30
 
 
 class CrashPoint(msgspec.Struct, frozen=True):
@@ -55,6 +59,7 @@ def points(
     found: list[CrashPoint] = []
     trees: dict[bytes, Tree] = {}
     groups: dict[bytes, bytes] = {}
+    kept: dict[bytes, int] = {}
     arrived = 0
     for k, tree in enumerate(boundaries(steps, begin), 1):
         step = steps[k - 1] if k <= len(steps) else None
@@ -63,7 +68,11 @@ def points(
         state = digest(tree)
         if state not in groups:
             groups[state] = group(tree)
-        trees.setdefault(groups[state], tree)
+        if groups[state] not in trees:
+            trees[groups[state]] = tree
+            kept |= {leaf.digest: len(leaf.data or b"") for leaf in tree.values()}
+            if sum(kept.values()) > _MOST_BYTES:
+                raise UsageError(f"the states up to step {k} hold more than 1 GiB: explore a smaller shop (--site)")
         last = asked[arrived - 1].path if arrived else None
         found.append(CrashPoint(k, step, arrived, last, state, groups[state]))
     return found, trees

@@ -15,6 +15,8 @@ from killtest.trace.step import Step
 _AT_REMOVEDIR = 0x200
 _RENAME_NOREPLACE, _RENAME_EXCHANGE = 1, 2
 _KEEP_SIZE = 1
+# A length beyond this fails (a negative one, seen as unsigned) or makes a file that nobody wants to copy.
+_LARGEST = 1 << 32
 # What a call of this effect did can't be told from its arguments.
 _OPAQUE = ("sendfile", "copy_file_range", "splice")
 
@@ -70,7 +72,7 @@ class Disk:
 
     def _truncate(self, step: Step) -> None:
         before, size = self._bytes(step.path), step.size or 0
-        if before is not None:
+        if before is not None and size < _LARGEST:
             self.tree[step.path] = Leaf.file(before[:size].ljust(size, b"\0"))
 
     def _allocate(self, step: Step) -> None:
@@ -126,6 +128,10 @@ class Disk:
         if step.path not in self.tree and step.path2 is not None:
             self.tree[step.path] = Leaf(target=step.path2, digest=b"link " + os.fsencode(step.path2))
 
+    def _special(self, step: Step) -> None:
+        words = {"mmap": "is written through shared memory", "bind": "is a socket"}
+        self.doubts.append(f"step {step.k}: {step.path} {words.get(step.call, 'is a special file')}")
+
     def _sync(self, step: Step) -> None:
         """Nothing changes for a kill."""
 
@@ -151,14 +157,17 @@ def boundaries(steps: Iterable[Step], begin: Tree | None = None) -> Iterator[Tre
         yield dict(disk.tree)
 
 
-def digest(tree: Tree, without: Iterable[str] = ("-shm",)) -> bytes:
-    """A fingerprint of the tree; files whose names end with one of `without` are left out.
+def is_shared_memory(path: str, tree: Tree) -> bool:
+    """Whether it is SQLite's -shm, worthless once every process is dead: the first opener rebuilds it from the WAL."""
+    database = tree.get(path.removesuffix("-shm"))
+    is_sqlite = database is not None and (database.data or b"").startswith(b"SQLite format 3\0")
+    return path.endswith("-shm") and (is_sqlite or f"{path.removesuffix('-shm')}-wal" in tree)
 
-    SQLite's shared memory (-shm) is worthless once every process is dead: the first opener rebuilds it from the WAL.
-    """
-    endings = tuple(without)
+
+def digest(tree: Tree) -> bytes:
+    """A fingerprint of the tree, without SQLite's shared memory."""
     head = blake2b(digest_size=16)
     for path in sorted(tree):
-        if not path.endswith(endings):
+        if not is_shared_memory(path, tree):
             head.update(os.fsencode(path) + b"\0" + tree[path].digest + b"\0")
     return head.digest()

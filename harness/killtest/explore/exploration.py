@@ -94,6 +94,6 @@ def groups(judged: Iterable[Judged]) -> list[tuple[str, str, str, list[Judged]]]
     """The failing points by call and file, phase and what is wrong, the first of each first."""
     found: dict[tuple[str, str, str], list[Judged]] = {}
     for one in judged:
-        if one.outcome != "PASS":
+        if one.outcome == "FAIL":
             found.setdefault((one.point.what, one.point.phase, _names(one)), []).append(one)
     return [(*key, members) for key, members in found.items()]

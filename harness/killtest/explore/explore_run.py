@@ -75,7 +75,8 @@ class Exploration(msgspec.Struct, frozen=True):
         failing = [one for one in self.judged if one.outcome == "FAIL"]
         if any(one.confirmed for one in failing):
             return "FAIL"
-        return "UNKNOWN" if failing or not self.judged else "PASS"
+        is_known = self.judged and all(one.outcome == "PASS" for one in self.judged)
+        return "PASS" if is_known else "UNKNOWN"
 
 
 def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
@@ -87,7 +88,7 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
     began_s = time.monotonic()
     with teller.stage("recording one undisturbed crawl", 1):
         taken = recording.record(order.subject, site, folder.path / "record", Halt())
-    control = _control(order.subject, taken)
+    control = _control(order.subject, taken, order.site)
     seconds["record"], began_s = time.monotonic() - began_s, time.monotonic()
     group = disk.digest if order.raw else Reader(folder.path / "scratch").digest
     found, trees = points(taken.steps, taken.requests, group, taken.begin)
@@ -111,12 +112,14 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
     return result
 
 
-def _control(who: Subject, taken: Recording) -> Control:
+def _control(who: Subject, taken: Recording, changes: dict[str, Any]) -> Control:
     """The recorded crawl is the control; UsageError when it fails, for then no kill is to blame."""
+    alone = Planned(who, Schedule("control"), is_control=True)
     answer = verdict.judge(Evidence(taken.course, taken.truth, taken.requests, planned_faults=0, is_control=True))
     if answer.outcome != "PASS" or answer.traffic is None:
         raise UsageError(
-            f"{who.name} fails without any fault ({taken.course.ending}): killtest run {who.source or who.name}"
+            f"{who.name} fails without any fault ({taken.course.ending}) while its calls are watched; without that: "
+            f"{reproduce(alone, '', campaign_run.site_words(alone, changes))}"
         )
     return Control("PASS", answer.traffic.requests)
 
@@ -174,13 +177,17 @@ def _by_true_kills(
     judged = []
     for point in found:
         line = by_name.get(name_of(point)) if point.trigger is not None else None
-        if line is not None and line["data"] is not None:
-            starts = len(line["incarnations"]) - 1
-            requests = line["traffic"]["requests"]
-            judged.append(
-                Judged(point, line["outcome"], _counts(line), line["ending"], requests, starts, confirmed=True)
-            )
+        if line is not None:
+            judged.append(_of_line(point, line))
     return judged, lines
+
+
+def _of_line(point: CrashPoint, line: Line) -> Judged:
+    """A point as a true kill showed it: UNKNOWN where it did not strike."""
+    if line["outcome"] == "UNKNOWN" or line["data"] is None:
+        return Judged(point, "UNKNOWN", {}, line["ending"] or "finished", 0, 0)
+    starts, requests = len(line["incarnations"]) - 1, line["traffic"]["requests"]
+    return Judged(point, line["outcome"], _counts(line), line["ending"], requests, starts, confirmed=True)
 
 
 def name_of(point: CrashPoint) -> str:
@@ -235,6 +242,7 @@ def summary(result: Exploration) -> dict[str, Any]:
         "states": result.states,
         "groups": result.groups,
         "failing": len(failing),
+        "unknown": sum(one.outcome == "UNKNOWN" for one in result.judged),
         "confirmed": sum(one.confirmed is True for one in failing),
         "not_confirmed": sum(one.confirmed is False for one in failing),
         "requests_most": max((one.requests for one in result.judged), default=0),

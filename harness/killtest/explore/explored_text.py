@@ -14,21 +14,30 @@ LIMITS = (
     "Only the subject's own folder is looked at: state in another server (Redis, PostgreSQL) needs true kills there.",
     "Writes through mmap and io_uring are not seen; a recording that they change is not trusted, and it says so.",
     "A write is there whole or not at all; the kernel can also tear one of several pages.",
+    "A restart comes an hour later by its clock: what a lease or lock that still holds does is not seen (--clock 0).",
+    "File modes and times, TMPDIR and whatever lies outside the store folder are not part of a state.",
     "A second crash during the recovery is not explored, and neither is a power cut, which loses more than a kill.",
 )
-CELL = {"PASS": ("█", "green"), "confirmed": ("█", "red"), "derived": ("█", "yellow"), "false": ("░", "yellow")}
+CELL = {
+    "PASS": ("█", "green"),
+    "confirmed": ("█", "red"),
+    "derived": ("█", "yellow"),
+    "false": ("░", "yellow"),
+    "unknown": ("?", "yellow"),
+}
 _NAMES = {
     "PASS": "recovers",
     "confirmed": "fails, as a true kill does",
     "derived": "fails, not tried by a true kill",
     "false": "fails as derived, not by a true kill",
+    "unknown": "not known: the kill did not strike",
 }
 
 
 def mark(one: Judged) -> str:
     """How a point came out, as a key of CELL."""
-    if one.outcome == "PASS":
-        return "PASS"
+    if one.outcome != "FAIL":
+        return "PASS" if one.outcome == "PASS" else "unknown"
     return {True: "confirmed", False: "false", None: "derived"}[one.confirmed]
 
 
@@ -74,8 +83,9 @@ def group_lines(failing: Sequence[Judged], order: Order) -> Iterator[str]:
         yield ""
         yield f"  {wrong}{many}: killed before {what}, {phase}"
         yield f"      {count}: {intervals.words([one.point.k for one in members])}; {tried[best]}"
-        if members[0].point.trigger is not None:
-            yield f"      reproduce: {reproduce_at(members[0].point, order)}"
+        shown = next((one for one in members if one.confirmed), members[0]).point
+        if shown.trigger is not None:
+            yield f"      reproduce: {reproduce_at(shown, order)}"
 
 
 def cells(judged: Sequence[Judged], width: int) -> Iterator[Text]:

@@ -1,9 +1,13 @@
 """Trees on a real disk: written there, and read back."""
 
+import os
 import shutil
 from pathlib import Path
 
+from killtest.errors import UsageError
 from killtest.explore.disk import FOLDER, Leaf, Tree
+
+_LARGEST = 256 << 20
 
 
 def write(tree: Tree, folder: Path) -> None:
@@ -30,9 +34,13 @@ def read(folder: Path) -> dict[str, Leaf]:
         path = str(place.relative_to(folder))
         if place.is_symlink():
             target = str(place.readlink())
-            tree[path] = Leaf(target=target, digest=b"link " + target.encode())
+            tree[path] = Leaf(target=target, digest=b"link " + os.fsencode(target))
         elif place.is_dir():
             tree[path] = FOLDER
         elif place.is_file():
+            if place.stat().st_size > _LARGEST:
+                raise UsageError(f"{path} is too large to keep a copy for every step; explore a smaller shop")
             tree[path] = Leaf.file(place.read_bytes())
+        else:
+            tree[path] = Leaf(digest=b"special")
     return tree

@@ -10,7 +10,7 @@ from killtest.conduct.history import History
 from killtest.conduct.stage import RealStage
 from killtest.errors import HarnessFailure
 from killtest.explore import folder as tree_folder
-from killtest.explore.disk import Disk, Tree
+from killtest.explore.disk import Disk, Tree, is_shared_memory
 from killtest.halt import Halt
 from killtest.judge import request_log
 from killtest.judge.evidence import Course, Request
@@ -59,6 +59,11 @@ def record(who: Subject, site: SiteNeeds, place: Path, halt: Halt) -> Recording:
     taken = steps.read(place / "steps-0.jsonl")
     requests = tuple(request_log.read(place / "site.jsonl"))
     doubts = _doubts(taken, begin, tree_folder.read(stage.store))
+    if len(course.incarnations) > 1:
+        doubts = (
+            f"the crawl took {len(course.incarnations)} starts: the steps of the first alone are visited",
+            *doubts,
+        )
     return Recording(taken, begin, requests, course, truth, stage.store, doubts)
 
 
@@ -67,6 +72,6 @@ def _doubts(taken: Sequence[Step], begin: Tree, end: Tree) -> tuple[str, ...]:
     disk = Disk(begin)
     for one in taken:
         disk.take(one)
-    names = sorted(path for path in disk.tree.keys() | end.keys() if not path.endswith("-shm"))
+    names = sorted(path for path in disk.tree.keys() | end.keys() if not is_shared_memory(path, end))
     wrong = [path for path in names if disk.tree.get(path) != end.get(path)]
     return (*disk.doubts, *(f"{path}: replayed, it is not what lies on the disk" for path in wrong))

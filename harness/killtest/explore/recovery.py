@@ -45,6 +45,7 @@ class Bench:
         stage, first = self._stage, self._next
         stage.first = first - 1
         tree_folder.write(tree, stage.store)
+        stage.empty_scratch()
         found = stage.snapshot(0)
         course = Conductor([], self._who.limits, stage, self._history, first=first).run()
         self._courses[group] = (first, course, found)

@@ -19,8 +19,12 @@ def fingerprint(who: Subject) -> str:
 def _files(who: Subject) -> list[Path]:
     """The program, as far as it can be told: the files beside the manifest, or those that the command names."""
     folder = Path(who.folder)
-    beside = folder.iterdir() if who.source is not None else (folder / word for word in who.command)
-    return sorted({path for path in beside if _is_file(path)})
+    if who.source is not None:
+        return sorted(path for path in folder.iterdir() if _is_file(path))
+    named = [folder / word for word in who.command if _is_file(folder / word)]
+    # What it may import lies beside it, under names that end alike.
+    beside = {path for one in named if one.suffix for path in one.parent.glob(f"*{one.suffix}") if _is_file(path)}
+    return sorted({*named, *beside})
 
 
 def _is_file(path: Path) -> bool:

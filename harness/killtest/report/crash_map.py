@@ -17,6 +17,7 @@ COLOURS = {
     "confirmed": (VERMILION, "fails, as a true kill does"),
     "derived": (ORANGE, "fails, not tried by a true kill"),
     "false": (GREY, "fails as derived, not by a true kill"),
+    "unknown": ("#DDDDDD", "not known: the kill did not strike"),
 }
 
 

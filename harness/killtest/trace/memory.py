@@ -1,6 +1,7 @@
 """Looking at a parked thread: its memory, its files, its folders (proc(5))."""
 
 import os
+import socket
 import struct
 from pathlib import Path
 
@@ -28,6 +29,12 @@ def text(tid: int, address: int) -> str:
         start = address + len(found)
         found += read(tid, start, 4096 - start % 4096)
     return os.fsdecode(found.split(b"\0", 1)[0])
+
+
+def is_unix_path(tid: int, address: int) -> bool:
+    """Whether a socket address is a path of the file system (unix(7)), neither abstract nor of another family."""
+    family, first = struct.unpack("Hc", read(tid, address, 3))
+    return bool(family == socket.AF_UNIX and first != b"\0")
 
 
 def pieces(tid: int, address: int, count: int) -> bytes:

@@ -22,8 +22,10 @@ _RET_ALLOW, _RET_USER_NOTIF = 0x7FFF0000, 0x7FC00000
 _NR, _ARCH, _ARGS = 0, 4, 16
 # BPF: load a word, jump if equal, jump if any of these bits is set, return.
 _LOAD, _JEQ, _JSET, _RETURN = 0x20, 0x15, 0x45, 0x06
-_OPENS = {"open": 1, "openat": 2}
 _CHANGES = os.O_CREAT | os.O_TRUNC
+# Of these calls only those with any of the bits in that argument: opens that create or cut, mappings that are written
+# and shared.
+_ONLY_WITH = {"open": ((1, _CHANGES),), "openat": ((2, _CHANGES),), "mmap": ((2, 0x2), (3, 0x1))}
 
 _NOTIF = struct.Struct("QIIiIQ6Q")
 _RESPONSE = struct.Struct("QqiI")
@@ -45,17 +47,11 @@ def _program() -> bytes:
     machine = platform.machine()
     code = [(_LOAD, 0, 0, _ARCH), (_JEQ, 1, 0, _AUDIT_ARCH[machine]), (_RETURN, 0, 0, _RET_ALLOW), (_LOAD, 0, 0, _NR)]
     for number, call in by_number().items():
-        argument = _OPENS.get(call.name)
-        if argument is None:
-            code += [(_JEQ, 0, 1, number), (_RETURN, 0, 0, _RET_USER_NOTIF)]
-        else:
-            code += [
-                (_JEQ, 0, 4, number),
-                (_LOAD, 0, 0, _ARGS + 8 * argument),
-                (_JSET, 0, 1, _CHANGES),
-                (_RETURN, 0, 0, _RET_USER_NOTIF),
-                (_RETURN, 0, 0, _RET_ALLOW),
-            ]
+        tests = _ONLY_WITH.get(call.name, ())
+        code.append((_JEQ, 0, 3 * len(tests) + 1, number))
+        for argument, bits in tests:
+            code += [(_LOAD, 0, 0, _ARGS + 8 * argument), (_JSET, 1, 0, bits), (_RETURN, 0, 0, _RET_ALLOW)]
+        code.append((_RETURN, 0, 0, _RET_USER_NOTIF))
     code.append((_RETURN, 0, 0, _RET_ALLOW))
     return b"".join(struct.pack("HBBI", *instruction) for instruction in code)
 

@@ -18,6 +18,7 @@ from killtest.trace.seccomp import Notification
 from killtest.trace.step import Step
 
 ANY = "step"
+_MINUS_1 = (1 << 64) - 1
 
 
 class Supervisor:
@@ -92,7 +93,7 @@ class Supervisor:
         if step is None:
             return
         if self._log is not None:
-            self._log.write(msgspec.json.encode(step) + b"\n")
+            self._log.write(_line(step))
         if self._armed in ((step.call, step.n), (ANY, step.k)):
             self._armed = None
             self._go_on.clear()
@@ -121,21 +122,26 @@ class Supervisor:
         tid, args = notification.tid, notification.args
         if call.fd is not None:
             path = self._below(memory.file_of(tid, args[call.fd]))
-            return None if path is None else (path, None)
+            # SQLite's shared memory is always mapped, and worthless once every process is dead.
+            is_nothing = path is None or (call.name == "mmap" and path.endswith("-shm"))
+            return None if path is None or is_nothing else (path, None)
+        if call.name == "bind" and not memory.is_unix_path(tid, args[1]):
+            return None
         assert call.path is not None
         if call.effect == "symlink":
             assert call.path2 is not None
             path = self._below(self._named(tid, call.at2, call.path2, args))
             return None if path is None else (path, memory.text(tid, args[call.path]))
-        first = self._below(self._named(tid, call.at, call.path, args))
+        skip = 2 if call.name == "bind" else 0  # struct sockaddr_un begins with its family
+        first = self._below(self._named(tid, call.at, call.path, args, skip))
         second = None if call.path2 is None else self._below(self._named(tid, call.at2, call.path2, args))
         if first is None and second is None:
             return None
         return first or "", second
 
     @staticmethod
-    def _named(tid: int, at: int | None, path: int, args: tuple[int, ...]) -> str:
-        name = memory.text(tid, args[path])
+    def _named(tid: int, at: int | None, path: int, args: tuple[int, ...], skip: int = 0) -> str:
+        name = memory.text(tid, args[path] + skip)
         if not name.startswith("/"):
             name = f"{memory.folder(tid, None if at is None else args[at])}/{name}"
         # The last part stays as it is: unlink and rename are about a link itself.
@@ -156,11 +162,22 @@ class Supervisor:
             read = memory.pieces if call.iov else memory.read
             facts["data"] = read(tid, args[call.data], args[call.size])
             assert call.fd is not None
-            facts["offset"] = memory.position(tid, args[call.fd]) if call.offset is None else args[call.offset]
+            at = None if call.offset is None else args[call.offset]
+            # pwritev2 takes -1 for "where the file stands".
+            facts["offset"] = memory.position(tid, args[call.fd]) if at in (None, _MINUS_1) else at
         elif call.size is not None:
             facts["size"] = args[call.size]
             facts["offset"] = None if call.offset is None else args[call.offset]
         return facts
+
+
+def _line(step: Step) -> bytes:
+    """The step for the log; a name that is no UTF-8 is written with escapes, and will not be found on the disk."""
+    try:
+        return msgspec.json.encode(step) + b"\n"
+    except UnicodeEncodeError:
+        names = [name and os.fsencode(name).decode("utf-8", "backslashreplace") for name in (step.path, step.path2)]
+        return msgspec.json.encode(msgspec.structs.replace(step, path=names[0] or "", path2=names[1])) + b"\n"
 
 
 def _flags(call: Call, tid: int, argument: int) -> int:
