@@ -169,6 +169,7 @@ def test_unfinished_write_that_an_earlier_kill_left_is_no_commit_of_this_one() -
 
     assert windows("same", "same") == ["commit", "idle"]
     assert windows("then", "now") == ["commit", "commit"]
+    assert windows("now", "then") == ["commit", "commit"]
     assert windows("", "") == ["commit", "commit"]  # evidence of before there were traces
 
 
@@ -176,5 +177,22 @@ def test_window_of_a_sequence_is_that_of_the_kill_at_its_end() -> None:
     late = replace(KILL, t_s=0.5, last_s=MOMENT_S)
     assert window(CLEAN, [request(1, "/list/0", ended_s=1.5)], fault=late) == "idle"
     assert window(CLEAN, [request(1, "/list/0", ended_s=9.0)], fault=late) == "waiting"
-    # A polite end: the second signal found nobody, or was handled.
+    # A polite end: the second signal found nobody, or was handled, or was no SIGKILL.
+    assert window(CLEAN, [request(1, "/list/0", ended_s=1.5)], fault=late, exit=-15) == "start-up"
     assert window(CLEAN, [request(1, "/list/0", ended_s=1.5)], fault=late, exit=0) == "start-up"
+
+
+def test_left_over_is_told_by_the_snapshot_right_before() -> None:
+    moments = (4.5, 8.5, 12.5)
+    kills = tuple(replace(KILL, t_s=t, incarnation=n) for n, t in enumerate(moments))
+    asked = [*crawl(), request(8, "/list/0", incarnation=1), request(12, "/list/0", incarnation=2)]
+    ended = tuple(replace(KILLED, number=n, started_s=n * 4.0, ended_s=s) for n, s in enumerate(moments))
+
+    def last(*facts: tuple[bool, str]) -> str | None:
+        taken = [Snapshot(n, tuple(CLEAN), in_commit=torn, trace=trace) for n, (torn, trace) in enumerate(facts)]
+        told = evidence(*taken, faults=kills, incarnations=ended)
+        return located(told.course, truth().rows, asked).faults[2].window
+
+    assert last((False, "a"), (True, "b"), (True, "b")) == "idle"
+    assert last((True, "b"), (False, "b"), (True, "b")) == "commit"
+    assert last((True, "b"), (True, "c"), (True, "b")) == "commit"

@@ -14,6 +14,7 @@ from killtest.errors import UsageError
 from killtest.judge import request_log
 from killtest.judge import truth as truths
 from killtest.judge.evidence import Counts, Evidence, Request, read, write_course
+from killtest.judge.request_log import first_missing
 from killtest.judge.truth import Product, Truth, numbers_of
 from killtest.judge.verdict import judge
 from killtest.pieces import Pieces
@@ -162,6 +163,35 @@ def test_truth_with_fewer_products_is_refused(tmp_path: Path) -> None:
     write_truth(tmp_path, replace(TOLD.truth, rows=TOLD.truth.rows[:-1]))
     with pytest.raises(UsageError, match=r"no complete evidence: truth\.json holds 4 of 5 products"):
         read(tmp_path, is_control=False, planned_faults=1)
+
+
+def test_truth_with_more_products_than_were_counted_is_refused_too(tmp_path: Path) -> None:
+    store(TOLD, tmp_path)
+    write_truth(tmp_path, replace(TOLD.truth, rows=(*TOLD.truth.rows, TOLD.truth.rows[0])))
+    with pytest.raises(UsageError, match=r"truth\.json holds 6 of 5 products"):
+        read(tmp_path, is_control=False, planned_faults=1)
+
+
+@pytest.mark.parametrize(
+    ("seqs", "count", "missing"),
+    [
+        ((1, 2, 3), 3, None),
+        ((1, 3), 3, 2),
+        ((1, 2, 4), 4, 3),
+        ((1, 2, 3), 4, 4),
+        ((1, 2), 3, 3),
+        ((1,), 2, 2),
+        ((), 1, 1),
+        ((1, 2, 4), 2, None),
+        ((1, 2, 4), 1, None),
+        ((1, 2, 3, 5), 2, None),
+        ((1, 3), None, 2),
+        ((2,), None, 1),
+        ((), None, None),
+    ],
+)
+def test_first_request_without_a_line(seqs: tuple[int, ...], count: int | None, missing: int | None) -> None:
+    assert first_missing([request(seq, "/list/0") for seq in seqs], count) == missing
 
 
 def test_evidence_of_an_older_killtest_has_no_counts_and_is_read(tmp_path: Path) -> None:
