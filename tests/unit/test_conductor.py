@@ -334,3 +334,10 @@ def test_again_start_has_a_time_limit_of_its_own(tmp_path: Path) -> None:
 def test_what_again_starts_leave_behind_is_not_the_trials(tmp_path: Path) -> None:
     world = World([Script(), Script(orphans=("daemon",))])
     assert conduct(world, tmp_path=tmp_path, again=1).orphans == ()
+
+
+def test_sequence_that_ends_a_worker_is_followed_by_the_next_fault_in_the_same_incarnation(tmp_path: Path) -> None:
+    world = World([Script(pages=40)])
+    faults = ("request:5 TERM+KILL@0.1 scope=owner", "request:30 KILL")
+    course = conduct(world, *faults, tmp_path=tmp_path)
+    assert [(fault.incarnation, fault.status) for fault in course.faults] == [(0, "struck"), (0, "struck")]

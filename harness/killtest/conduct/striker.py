@@ -168,7 +168,7 @@ class Striker:
 
     def next_step(self, life: Life) -> None:
         """The next signal of the action, or SIGKILL behind the last polite one."""
-        fault, index = life.acting, life.step
+        fault, index, place = life.acting, life.step, len(self.records) - 1
         assert fault is not None
         is_planned = index < len(fault.steps)
         signal = fault.steps[index].signal if is_planned else "KILL"
@@ -181,11 +181,13 @@ class Striker:
             stays = self.arm(life)
         strike = self._field.launcher.strike(signal, scope, self._limits.hold_s)
         if strike.targets:
-            status = self.records[-1].status if is_planned else "escalated"
-            self.records[-1] = msgspec.structs.replace(self.records[-1], status=status, last_s=strike.t_s)
+            status = self.records[place].status if is_planned else "escalated"
+            self.records[place] = msgspec.structs.replace(self.records[place], status=status, last_s=strike.t_s)
         self._took(fault, index, life, strike, ())
         if is_resumed and not stays:
             self._field.site.release()
+        elif not is_resumed and life.acting is None:
+            self.arm(life)  # its last signal hit another than the main process, which lives on
 
     def drop_unreached(self) -> None:
         """The trial is over: what is still to come was not reached."""
