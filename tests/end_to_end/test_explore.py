@@ -7,6 +7,8 @@ from pathlib import Path
 
 import psutil
 import pytest
+from click.testing import CliRunner
+from killtest.cli.group import group
 from killtest.trace import seccomp
 
 pytestmark = pytest.mark.skipif(bool(seccomp.refusal()), reason="this machine allows no seccomp notification")
@@ -89,6 +91,17 @@ def test_interrupted_exploration_leaves_nothing_running(tmp_path: Path) -> None:
         process.stderr.read()
     assert process.returncode == 130
     assert psutil.wait_procs(below, timeout=10)[1] == []
+
+
+def test_without_seccomp_each_request_is_swept_instead_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("killtest.trace.seccomp.refusal", lambda: "not in this container")
+    words = ["explore", "zoo/popped-before-fetched:sound", *SMALL, "--results", str(tmp_path)]
+    done = CliRunner().invoke(group, words, standalone_mode=False)
+    assert done.return_value == 0
+    assert "not in this container. Instead each request is visited once" in done.stderr
+    assert "0 of 10 kills fail" in done.stdout
 
 
 def crawler(tmp_path: Path, *, head: str = "", each: str = "", tail: str = "") -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from killtest.campaigns.campaign_folder import CampaignFolder, numbered
 from killtest.campaigns.campaign_run import Watcher
 from killtest.campaigns.progress import progress_for
+from killtest.cli import sweep_command
 from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
@@ -55,7 +56,8 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     """Visit every crash point of SUBJECT: the moment before each step that changes its store.
 
     One crawl is recorded; the state that a kill would leave at each boundary is derived from it; the crawler is
-    started on every distinct one and judged. What fails is confirmed by a true kill at that step.
+    started on every distinct one and judged. What fails is confirmed by a true kill at that step. Where system calls
+    can't be watched, it does what `killtest sweep` does instead, and says so.
     """
     who = subject_of(words, options)
     subject.check_runnable(who)
@@ -63,7 +65,7 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
         raise UsageError("--clock nan: how many seconds ahead is each start?")
     refusal = seccomp.refusal()
     if refusal:
-        raise UsageError(f"explore needs seccomp notification (Linux 5.19): {refusal}; killtest sweep does without")
+        return _sweep_instead(refusal, words, site_words, options)
     order = Order(
         subject=who,
         site=SMALL | site_changes(site_words),
@@ -85,6 +87,20 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     finally:
         folder.close()
     return EXIT_CODES[result.outcome]
+
+
+def _sweep_instead(refusal: str, words: tuple[str, ...], site_words: tuple[str, ...], options: dict[str, Any]) -> int:
+    """Kill at every request, whose states are those between requests; what lies between two steps is not seen."""
+    click.echo(
+        f"explore needs seccomp user notification (Linux 5.19): {refusal}. Instead each request is visited once, "
+        "held and after its response, by true kills; what a kill between two system calls leaves is not seen.",
+        err=True,
+    )
+    own = {name: value for name, value in options.items() if name not in ("raw", "clock", "confirm")}
+    sweep = sweep_command.command.callback
+    assert sweep is not None
+    code: int = sweep(words=words, site_words=site_words, **own, signals=("KILL",), fresh=False)
+    return code
 
 
 def _draw(result: Exploration, name: str, folder: Path) -> str:
