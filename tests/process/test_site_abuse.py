@@ -30,8 +30,8 @@ def test_junk_is_refused_and_not_counted(junk: bytes) -> None:
     with site(*SMALL) as running:
         client = running.client()
         client.sock.sendall(junk)
-        client.sock.shutdown(socket.SHUT_WR)
-        with suppress(ConnectionResetError):
+        with suppress(OSError):  # the site may have hung up already
+            client.sock.shutdown(socket.SHUT_WR)
             client.rest()
         running.client().get("/list/0")
         stats = running.control.ask("stats")

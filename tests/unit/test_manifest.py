@@ -12,6 +12,7 @@ from killtest.errors import UsageError
 from killtest.plan import campaign, manifest, subject
 from killtest.plan.manifest import SiteNeeds
 from killtest.plan.schedule import Rule
+from killtest.plan.subject import name_of
 from killtest_testsite import layout
 
 GOOD = """
@@ -281,3 +282,8 @@ def test_group_is_held_against_the_shops_of_its_own_subjects(tmp_path: Path) -> 
     spec = msgspec.structs.replace(spec, schedules=(msgspec.structs.replace(rule, subjects=()),))
     with pytest.raises(UsageError, match="shows no product"):
         campaign.plan(spec, both)
+
+
+def test_a_command_is_called_by_its_program_however_long_its_path() -> None:
+    assert name_of(["python", f"/{'a' * 90}/{'b' * 90}/crawl.py", "{site_url}"]) == "crawl"
+    assert name_of(["python", "-c", "x" * 200]) == "python"

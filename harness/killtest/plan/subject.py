@@ -78,7 +78,8 @@ def reader_and_path(store: str) -> tuple[str, str]:
 
 def name_of(command: Sequence[str]) -> str:
     """What to call a command: its last word that looks like a program, as far as a folder can bear it."""
-    words = [word for word in command if not word.startswith(("-", "{")) and len(word) < 100]
+    # A whole program as a word (`python -c …`) names nothing; a path may be long.
+    words = [word for word in command if not word.startswith(("-", "{")) and len(Path(word).name) < 100]
     stem = Path(words[-1]).stem if words else ""
     name = "".join(c if c.isascii() and (c.isalnum() or c in "-_") else "-" for c in stem)
     return name.strip("-_")[:60] or "command"
