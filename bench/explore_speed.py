@@ -9,14 +9,11 @@ Three figures for the idempotent crawler on 3 list pages x 10 products, two craw
 import random
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from time import monotonic
 
+from explore_agreement import Silent
 from killtest.campaigns.campaign_folder import CampaignFolder
-from killtest.campaigns.campaign_run import Watcher
-from killtest.campaigns.story import Story
 from killtest.conduct import trial
 from killtest.explore import explore_run, recording
 from killtest.explore.explore_run import Order, kill_at
@@ -33,20 +30,6 @@ WHO = "idempotent:short_lease"
 SAMPLE = 12
 PAIRS = 15
 TOTAL_S, TIMES, RECORDING = 30.0, 5.0, 1.3
-
-
-class Silent:
-    """Tells nothing."""
-
-    @contextmanager
-    def stage(self, words: str, total: int) -> Iterator[Callable[[], None]]:
-        """A part begins."""
-        yield lambda: None
-
-    @contextmanager
-    def campaign(self) -> Iterator[Watcher]:
-        """Nobody watches."""
-        yield Story(quiet=True)
 
 
 def main() -> int:
