@@ -80,20 +80,20 @@ class Supervisor:
             while not any(news & (select.POLLHUP | select.POLLERR) for _, news in poll.poll()):
                 call = seccomp.receive(listener)
                 if call is not None:
-                    self._look(call)
+                    step = self._step(call)
+                    if step is not None:
+                        self._park_if_armed(step)
                     seccomp.let_go(listener, call)
+                    # Behind the answer: the subject goes on while its step is written down.
+                    if step is not None and self._log is not None:
+                        self._log.write(_line(step))
         finally:
             os.close(listener)
             if self._log is not None:
                 self._log.close()
 
-    def _look(self, notification: Notification) -> None:
-        """Log the call if it is a durable step, and keep it waiting if it is the armed one."""
-        step = self._step(notification)
-        if step is None:
-            return
-        if self._log is not None:
-            self._log.write(_line(step))
+    def _park_if_armed(self, step: Step) -> None:
+        """Keep the step waiting if it is the armed one."""
         if self._armed in ((step.call, step.n), (ANY, step.k)):
             self._armed = None
             self._go_on.clear()
