@@ -161,3 +161,20 @@ def test_armed_step_is_parked_and_not_taken_when_the_process_is_killed(tmp_path:
     assert supervisor.join(10)
     assert (store / "a").read_bytes() == b"xx"
     assert [(one.call, one.n, one.k) for one in parked] == [("write", 3, 4)]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_supervisor_that_fails_says_that_not_all_was_seen(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+
+    def due(_: Step) -> None:
+        raise ValueError("ours")
+
+    supervisor = Supervisor(str(tmp_path / "store"), None, due)
+    supervisor.arm("write", 1)
+    words = [sys.executable, "-c", "open('a', 'w').write('x')"]
+    silent = {"stderr": subprocess.DEVNULL, "cwd": tmp_path / "store"}
+    process = subprocess.Popen(words, **silent, preexec_fn=supervisor.hand_over)  # noqa: PLW1509
+    supervisor.started()
+    process.wait()
+    assert not supervisor.join(10)

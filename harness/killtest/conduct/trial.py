@@ -16,6 +16,8 @@ from killtest.plan import schedule
 from killtest.plan.campaign import Planned
 from killtest.plan.manifest import SiteNeeds
 
+_TRACE_DEADLINE_S = 10.0
+
 
 def run(
     planned: Planned,
@@ -54,6 +56,8 @@ def _conduct(planned: Planned, stage: RealStage, history: History) -> None:
     stage.is_traced = any(fault.trigger.kind == "syscall" for fault in faults)
     history.note("stage", url=stage.url, isolated=stage.launcher.is_isolated, env=stage.environment(0))
     course = Conductor(faults, planned.subject.limits, stage, history, planned.again).run()
+    if stage.is_traced and not stage.launcher.end_trace(_TRACE_DEADLINE_S):
+        raise HarnessFailure("the supervisor of the subject's calls failed: what came of them is not its doing")
     truth = stage.site.truth()
     (stage.folder / "truth.json").write_bytes(msgspec.json.encode(truth) + b"\n")
     # Counted before the log is written out: all of these are in it, and what came meanwhile may not be.

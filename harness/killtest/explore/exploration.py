@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from killtest.campaigns import trial_line
 from killtest.explore.crash_point import CrashPoint
 from killtest.explore.recording import Recording
 from killtest.explore.recovery import Recovery
@@ -11,7 +12,8 @@ from killtest.judge import verdict
 from killtest.judge.evidence import Evidence, FaultRecord, Incarnation, Request
 from killtest.judge.verdict import Control, Outcome, Verdict
 
-FINDINGS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished")
+# Rows that went and came back are a cost, no finding.
+FINDINGS = tuple(name for name in trial_line.FINDINGS if name != "set_back")
 
 
 class Judged(msgspec.Struct, frozen=True):

@@ -49,7 +49,7 @@ def record(who: Subject, site: SiteNeeds, place: Path, halt: Halt) -> Recording:
             begin = tree_folder.read(stage.store)
             course = Conductor([], who.limits, stage, history).run()
             if not stage.launcher.end_trace(_TRACE_DEADLINE_S):
-                raise HarnessFailure("the recording did not end: a process of the subject lives on")
+                raise HarnessFailure("the recording is not whole: a process lives on, or its supervisor failed")
             truth = stage.site.truth()
             stage.site.sync()
         finally:

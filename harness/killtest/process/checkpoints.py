@@ -28,6 +28,7 @@ class Checkpoints:
         self._kin = kin
         self._say = say
         self._supervisor: Supervisor | None = None
+        self._supervisors: list[Supervisor] = []
         self._armed_step: tuple[str, int] | None = None
         self.commands: dict[str, Callable[[Message], Message]] = {
             "arm_mark": self._arm_mark,
@@ -44,6 +45,7 @@ class Checkpoints:
         if trace is not None:
             log = Path(trace["log"]) if trace["log"] else None
             self._supervisor = Supervisor(trace["root"], log, lambda step: self._step_due(step, incarnation))
+            self._supervisors.append(self._supervisor)
             if self._armed_step:
                 self._supervisor.arm(*self._armed_step)
         return self._supervisor
@@ -93,7 +95,7 @@ class Checkpoints:
         return {}
 
     def _end_trace(self, request: Message) -> Message:
-        return {"ended": self._supervisor is None or self._supervisor.join(request["deadline_s"])}
+        return {"ended": all(one.join(request["deadline_s"]) for one in self._supervisors)}
 
     def _forget(self, _: Message) -> Message:
         self.marks.disarm()

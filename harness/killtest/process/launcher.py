@@ -190,7 +190,7 @@ class WardenLauncher:
         self.channel.call("release_step")
 
     def end_trace(self, within_s: float) -> bool:
-        """True once every watched process has ended and its log is complete."""
+        """True once every watched process has ended, all its steps seen; false when the supervisor failed or waits."""
         return bool(self.channel.call("end_trace", within_s=within_s, deadline_s=within_s)["ended"])
 
     def waits(self) -> tuple[str, ...]:

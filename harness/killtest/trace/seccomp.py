@@ -4,7 +4,9 @@ No root and no compiler: a process that gives up gaining privileges may filter i
 WAIT_KILLABLE_RECV, without which a signal handler would restart a call that is being looked at for ever.
 """
 
+import contextlib
 import ctypes
+import fcntl
 import os
 import platform
 import struct
@@ -74,8 +76,6 @@ def install() -> int:
 def receive(listener: int) -> Notification | None:
     """The next call that waits, or None when it was withdrawn (its thread was killed). OSError when nobody is left."""
     buffer = bytearray(_NOTIF.size)
-    import fcntl
-
     try:
         fcntl.ioctl(listener, _IOCTL_RECV, buffer)
     except FileNotFoundError:
@@ -89,15 +89,7 @@ def let_go(listener: int, notification: Notification) -> None:
     _answer(listener, _RESPONSE.pack(notification.id, 0, 0, _CONTINUE))
 
 
-def fail(listener: int, notification: Notification, errno: int) -> None:
-    """Have the call fail with that error, unexecuted."""
-    _answer(listener, _RESPONSE.pack(notification.id, -1, -errno, 0))
-
-
 def _answer(listener: int, response: bytes) -> None:
-    import contextlib
-    import fcntl
-
     with contextlib.suppress(FileNotFoundError):  # killed meanwhile
         fcntl.ioctl(listener, _IOCTL_SEND, bytearray(response))
 

@@ -1,6 +1,5 @@
 """A durable step: one call that changes the store's files or makes changes durable, as it was asked for."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
@@ -38,8 +37,3 @@ def read(log: Path) -> list[Step]:
     """The steps of a recording."""
     decode = msgspec.json.Decoder(Step).decode
     return [decode(line) for line in log.read_bytes().splitlines()]
-
-
-def lines(steps: Iterator[Step]) -> Iterator[bytes]:
-    """Steps as lines of a log; data in base64."""
-    return (msgspec.json.encode(step) + b"\n" for step in steps)
