@@ -10,12 +10,22 @@ asked for; three tries for a page that answers with an error. Requests being dow
 documentation promises resumption for a crawl that was stopped cleanly, and no more.
 
 SIGINT and SIGTERM stop it cleanly (exit 0, once what is in flight has been answered); a second one at once.
+
+Variants of the manifest change settings (`-s`) and these arguments (`-a`), each off unless given:
+
+    own_start=1            the start page by the spider's own start(), not exempt from the duplicate filter
+    keep_state=1           pages counted and listed in self.state, which JOBDIR keeps in spider.state
+    lock=1                 a lock in the meta of each product's request, which can't be pickled
+    hosts=4                products asked for at 127.0.0.1 to 127.0.0.4 in turn: four downloader slots
+    product_priority=-1    the priority of products' requests; list pages have 0
 """
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+import threading
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
 from urllib.parse import urlsplit
 
 import scrapy
@@ -32,7 +42,7 @@ class SqlitePipeline:
 
     def open_spider(self) -> None:
         """Open the store in the working directory."""
-        self.db = sqlite3.connect("crawl.db")
+        self.db = sqlite3.connect("crawl.db", timeout=30)
         self.db.execute(SCHEMA)
 
     def process_item(self, item: dict[str, str | None]) -> dict[str, str | None]:
@@ -50,23 +60,56 @@ class ShopSpider(scrapy.Spider):
     """Follows products and next pages in the order of the page and yields an item per product page."""
 
     name = "shop"
+    own_start = lock = keep_state = ""
+    hosts = product_priority = "0"
+    product_callback = "parse_product"
     custom_settings = {  # noqa: RUF012 - Scrapy declares it so
         "ITEM_PIPELINES": {SqlitePipeline: 300},
         "LOG_LEVEL": "INFO",
         "TELNETCONSOLE_ENABLED": False,  # it would open a port
     }
 
-    def __init__(self, site_url: str) -> None:
-        """`site_url`: the shop's address without a path."""
-        super().__init__()
+    def __init__(self, site_url: str, **arguments: str) -> None:
+        """`site_url`: the shop's address without a path; the arguments stand above."""
+        super().__init__(**arguments)
         self.start_urls = [f"{site_url}/list/0"]
 
-    def parse(self, response: Response) -> Iterator[Request | dict[str, str | None]]:
-        """Any page: its product, if it is one, and the pages that it links to."""
-        if urlsplit(response.url).path.startswith("/product/"):
-            yield self.product(response)
+    async def start(self) -> AsyncIterator[Request]:
+        """Scrapy's own start requests, which are sent at every start; or one that is filtered once it was seen."""
+        if self.own_start:
+            yield Request(self.start_urls[0])
+        else:
+            async for request in super().start():
+                yield request
+
+    def parse(self, response: Response) -> Iterator[Request]:
+        """A list page, or the next product of a chain: whatever it links to."""
         for href in response.css(".products a::attr(href), a.next::attr(href)").getall():
-            yield response.follow(href)
+            is_product = "/product/" in href
+            yield self.product_request(response, href) if is_product else response.follow(href)
+
+    def parse_product(self, response: Response) -> Iterator[Request | dict[str, str | None]]:
+        """A product page: its item, and in a chain the next product."""
+        self.count(response)
+        yield self.product(response)
+        yield from self.parse(response)
+
+    def product_request(self, response: Response, href: str) -> Request:
+        """The request for a product page, as the arguments want it."""
+        url, hosts = response.urljoin(href), int(self.hosts)
+        if hosts:
+            parts = urlsplit(url)
+            number = int(parts.path.rsplit("/", 1)[1])
+            url = parts._replace(netloc=f"127.0.0.{1 + number % hosts}:{parts.port}").geturl()
+        meta: dict[str, Any] = {"lock": threading.Lock()} if self.lock else {}
+        callback = getattr(self, self.product_callback)
+        return Request(url, callback=callback, priority=int(self.product_priority), meta=meta)
+
+    def count(self, response: Response) -> None:
+        """Note a product page in the state that outlives a clean stop."""
+        if self.keep_state:
+            self.state["count"] = self.state.get("count", 0) + 1
+            self.state.setdefault("urls", []).append(response.url)
 
     def product(self, response: Response) -> dict[str, str | None]:
         """The item; a field that the page does not show is None."""

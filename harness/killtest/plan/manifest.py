@@ -119,6 +119,7 @@ def load(path: Path, variant: str | None = None) -> Subject:
             raise UsageError(f"{path}: `{field}` is not set in a manifest")
     if variant is not None:
         table = _with_variant(table, variant, path)
+    table = _with_arguments(table, path)
     table = table | {"variant": variant, "folder": str(path.resolve().parent)}
     subject = toml_file.convert(table, Subject, str(path))
     check_store(subject.store, str(path))
@@ -155,6 +156,16 @@ def _check_patterns(store: StoreNeeds, source: str) -> None:
             raise UsageError(f"{source}: store: {name} = {pattern!r} has {groups} groups; it wants one: the value")
     if "key" in store.fields:
         raise UsageError(f"{source}: store: `key` is no field: the pattern for it stands in [store] itself")
+
+
+def _with_arguments(table: dict[str, Any], path: Path) -> dict[str, Any]:
+    """`arguments` are the last words of `command` and of `restart`, so that a variant need not repeat the others."""
+    words = table.get("arguments", [])
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise UsageError(f"{path}: arguments = {words!r} is no list of words")
+    # A command that is no list is refused with the rest of the table.
+    commands = {name: table[name] + words for name in ("command", "restart") if isinstance(table.get(name), list)}
+    return {name: value for name, value in table.items() if name != "arguments"} | commands
 
 
 def _with_variant(table: dict[str, Any], variant: str, path: Path) -> dict[str, Any]:
