@@ -1,6 +1,6 @@
 """What Scrapy's disk queues cost at a large number of pending requests, with the default priority queue.
 
-    python bench/jobdir_scale.py [--requests 100000] [--within 20] [--queues QUEUE …] [--repeat 1] [--out FILE]
+    python bench/jobdir_scale.py [--requests 100000] [--within 25] [--queues QUEUE …] [--repeat 1] [--out FILE]
 
 For each queue two real Scrapy processes run one after the other in a temporary folder. The first enqueues all requests,
 or as many as it manages in time, from one callback while the engine takes none out, and stops cleanly; the second opens
@@ -56,7 +56,7 @@ def main() -> int:
     """Measure each queue, print the table, write the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=100_000)
-    parser.add_argument("--within", type=float, default=20.0, help="seconds after which a queue gets no more (20)")
+    parser.add_argument("--within", type=float, default=25.0, help="seconds after which a queue gets no more (25)")
     parser.add_argument("--queues", nargs="+", choices=QUEUES, default=QUEUES, metavar="QUEUE")
     parser.add_argument("--repeat", type=int, default=1, help="show the median of so many runs")
     parser.add_argument("--out", type=Path, help="write all figures there as JSON")

@@ -1,6 +1,6 @@
 """What bench/jobdir_scale.py runs: fills Scrapy's scheduler from one callback, or opens what that left behind.
 
-    scrapy runspider jobdir_scale_spider.py -a requests=100000 -a within_s=20 -s JOBDIR=job    (fills it, stops cleanly)
+    scrapy runspider jobdir_scale_spider.py -a requests=100000 -a within_s=25 -s JOBDIR=job    (fills it, stops cleanly)
     scrapy runspider jobdir_scale_spider.py -s JOBDIR=job                 (opens it, stops at the first request from it)
 
 Writes what it saw as one JSON object to record.json in the working directory. Moments are seconds of CLOCK_MONOTONIC.
