@@ -153,15 +153,15 @@ class SiteProcess:
         self._clients: list[Client] = []
         self.control = Control(self.control_path)
 
-    def client(self) -> Client:
-        """A new connection to the shop."""
-        client = Client(self.address)
+    def client(self, host: str | None = None) -> Client:
+        """A new connection to the shop, at its first address unless `host` is another of them."""
+        client = Client((host or self.address[0], self.address[1]))
         self._clients.append(client)
         return client
 
-    def hold(self, path: str) -> Client:
+    def hold(self, path: str, host: str | None = None) -> Client:
         """A client that has sent a request, which a frozen site holds."""
-        client = self.client()
+        client = self.client(host)
         client.send(path)
         return client
 

@@ -8,6 +8,7 @@ import socket
 from contextlib import ExitStack
 from hashlib import sha256
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from site_client import DEADLINE_S, SMALL, Scraper, crawl, site, spawn
@@ -53,14 +54,14 @@ def test_what_is_not_a_page_counts_as_other() -> None:
     with site(*SMALL) as running:
         client = running.client()
         statuses = []
-        asked = ["GET /", "GET /robots.txt", "HEAD /product/1", "GET /image/1", "GET /product/31"]
+        asked = ["GET /", "GET /robots.txt", "GET /sitemap.xml", "HEAD /product/1", "GET /image/1", "GET /product/31"]
         asked += ["GET /product/07", "POST /product/1", "GET /x"]
         for method, path in map(str.split, asked):
             client.send(path, method)
             statuses.append(client.read(has_body=method != "HEAD")[0])
         stats = running.control.ask("stats")
-        assert statuses == [302, 200, 200, 200, 404, 404, 405, 404]
-        assert (stats["requests"], stats["other"]) == (0, 8)
+        assert statuses == [302, 200, 200, 200, 200, 404, 404, 405, 404]
+        assert (stats["requests"], stats["other"]) == (0, 9)
         assert {(line["kind"], line["key"], line["n"]) for line in running.log()} == {("other", None, None)}
 
 
@@ -73,6 +74,31 @@ def test_an_image_answers_get_and_head_alike() -> None:
         _, got, body = client.read()
         assert head["content-type"] == got["content-type"] == "image/bmp"
         assert int(head["content-length"]) == len(body) == int(got["content-length"])
+
+
+@pytest.mark.parametrize("shape", ["pages", "star", "chain", "two_page"])
+def test_the_sitemap_lists_the_page_of_every_product_as_the_client_calls_the_site(shape: str) -> None:
+    with site("--products", "7", "--list-pages", "3", "--shape", shape) as running:
+        client = running.client()
+        assert client.get("/robots.txt") == "User-agent: *\nAllow: /\n\nSitemap: http://shop/sitemap.xml\n"
+        client.send("/sitemap.xml")
+        status, headers, body = client.read()
+        assert (status, headers["content-type"]) == (200, "application/xml; charset=utf-8")
+        name = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
+        urls = [one.text or "" for one in ElementTree.fromstring(body).iterfind(f"{name}url/{name}loc")]
+        assert urls == [f"http://shop/product/{number}" for number in range(1, 8)]
+        stats = running.control.ask("stats")
+        assert (stats["requests"], stats["other"]) == (0, 2)
+        assert all("SKU-" in client.get(url.removeprefix("http://shop")) for url in urls)
+
+
+@pytest.mark.parametrize("lines", ["", "Host: \r\n", "Host: a b\r\n", "Host: <&\r\n"])
+def test_without_a_host_that_can_be_one_the_site_calls_itself_by_its_own_address(lines: str) -> None:
+    with site(*SMALL, "--addresses", "2") as running:
+        client = running.client("127.0.0.2")
+        client.sock.sendall(f"GET /robots.txt HTTP/1.0\r\n{lines}\r\n".encode())
+        own = f"http://127.0.0.2:{running.address[1]}"
+        assert client.rest().endswith(f"\nSitemap: {own}/sitemap.xml\n".encode())
 
 
 def test_a_query_does_not_make_another_page() -> None:
@@ -166,6 +192,9 @@ def test_a_port_in_use_is_one_line_and_exit_code_2() -> None:
         (("--products", "0"), "--products 0"),
         (("--products", "3", "--list-pages", "4"), "empty"),
         (("--port", "70000"), "0 (any free one) to 65535"),
+        (("--addresses", "0"), "--addresses 0: give 1 to 16"),
+        (("--addresses", "17"), "--addresses 17: give 1 to 16"),
+        (("--addresses", "2", "--host", "127.0.0.7"), "leave out --host 127.0.0.7"),
         (("--hold-s", "0"), "--hold-s"),
         (("--log", "/nowhere/at/all"), "/nowhere/at/all"),
         (("--control", "/nowhere/at/all"), "can't start"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from killtest.campaigns import trial_line
 from killtest.conduct import trial
 from killtest.conduct.history import read
 from killtest.errors import HarnessFailure, UsageError
@@ -294,6 +295,24 @@ def test_setup_runs_once_and_its_failure_is_ours_to_say(tmp_path: Path) -> None:
     assert (tmp_path / "trial" / "store" / "setup.txt").read_text() == "set-up\n"
     with pytest.raises(HarnessFailure, match="setup 'false' of tiny: 1"):
         run(replace(who, setup=(("false",),)), tmp_path=tmp_path)
+
+
+def test_starts_again_after_a_trial_with_faults_are_on_record_and_not_judged(tmp_path: Path) -> None:
+    planned = Planned(crawler(tmp_path), Schedule("s", ("request:4 KILL",)), again=2)
+    evidence = trial.run(planned, SMALL, tmp_path / "trial")
+    answer = verdict.judge(evidence)
+    line = trial_line.to_line(planned, "c", answer, evidence)
+    # Every start appends: two rows before the kill, six behind it, and six more with each start again.
+    assert line["data"]["rows_after"] == (2, 8, 14, 20)
+    assert (line["data"]["rows"], line["data"]["extra_rows"], line["data"]["not_idempotent"]) == (8, 2, None)
+    assert (line["traffic"]["requests"], line["ending"], line["outcome"]) == (12, "finished", "FAIL")
+    starts = [(one["number"], one["again"], one["requests"], one["ended_by"]) for one in line["incarnations"]]
+    assert starts == [(0, False, 4, "fault"), (1, False, 8, "itself"), (2, True, 8, "itself"), (3, True, 8, "itself")]
+
+
+def test_subject_that_did_not_finish_is_not_started_again(tmp_path: Path) -> None:
+    evidence, _ = run(program(tmp_path, "raise SystemExit(1)"), "request:1 KILL", tmp_path=tmp_path, again=2)
+    assert [one.is_again for one in evidence.course.incarnations] == [False] * 3
 
 
 def test_program_that_is_no_program_is_a_usage_error(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from killtest.conduct.site import OpenRequest
 from killtest.plan.fault import Scope, Trigger
 from killtest.process.launcher import Census, Face, Order, Strike
+from killtest.process.socket_owner import Ends
 from killtest.store.rows import Row
 from killtest.store.snapshot import Snapshot
 
@@ -53,7 +54,7 @@ class World:
     _marks: int = 0
     versions: dict[str, int] = field(default_factory=dict)
     elders_named: list[int] = field(default_factory=list)
-    peers: list[int | None] = field(default_factory=list)
+    ends: list[Ends | None] = field(default_factory=list)
     frozen: bool = False
     ignores: bool = False
     slow_page: bool = False
@@ -119,7 +120,8 @@ class World:
                 "n": armed.n,
                 "path": event["path"],
                 "open": [held],
-                "peer": 4000 + self._total,
+                "client": ("127.0.0.1", 4000 + self._total),
+                "site": ("127.0.0.1", 8000),
                 "incarnation": self._incarnation,
             }
             return self._after_first(due | {"t_s": self.clock_s})
@@ -151,11 +153,11 @@ class World:
     def _exit(self, at_s: float, code: int) -> None:
         self._queue.append((at_s, {"event": "exit", "incarnation": self._incarnation, "code": code}))
 
-    def strike(self, signal: str, scope: Scope, wait_s: float, peer: int | None = None) -> Strike:
+    def strike(self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None) -> Strike:
         if signal == "CONT" and self._paused is None:
             return Strike((), self.clock_s)
         self.signals.append((self._incarnation, signal, scope))
-        self.peers.append(peer)
+        self.ends.append(ends)
         if signal == "CONT" and self._paused is not None:
             later_s = self.clock_s - self._paused_s
             self._queue += [(at_s + later_s, event) for at_s, event in self._paused]

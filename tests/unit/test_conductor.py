@@ -10,6 +10,7 @@ from killtest.judge.evidence import Course
 from killtest.plan.fault import parse
 from killtest.plan.manifest import Limits
 from killtest.process.launcher import Order
+from killtest.process.socket_owner import Ends
 from killtest.store.snapshot import Snapshot
 from simulation import Script, World
 
@@ -288,7 +289,8 @@ def test_more_rows_than_there_will_be_are_not_reached(tmp_path: Path) -> None:
 def test_owner_is_whose_request_it_is_and_its_death_is_not_the_planned_end_of_the_subject(tmp_path: Path) -> None:
     world = World([Script(pages=20, worker_code=0)])
     course = conduct(world, "request:5 KILL scope=owner", tmp_path=tmp_path)
-    assert (world.signals, world.peers) == ([(0, "KILL", "owner")], [4005])
+    assert world.signals == [(0, "KILL", "owner")]
+    assert world.ends == [Ends(("127.0.0.1", 4005), ("127.0.0.1", 8000))]
     assert course.ending == "finished"
     assert [(one.exit, one.ended_by) for one in course.incarnations] == [(0, "itself")]
 

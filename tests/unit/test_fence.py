@@ -1,4 +1,4 @@
-"""The fence's patience with connections whose client has gone and which are not closed on our side yet."""
+"""The fence's patience: with accept queues, and with connections whose client has gone but which are open here."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,14 +28,15 @@ class DeadConnection:
 
 
 @contextmanager
-def door(connections: dict[int, Any]) -> Iterator[Any]:
-    """A server that lets fences through and has these connections."""
+def door(connections: dict[int, Any], host: str = "127.0.0.1") -> Iterator[Any]:
+    """A server that lets fences through and has these connections; `listener` can be told to accept nobody."""
     fences: dict[Any, Event] = {}
-    listener = StreamServer(("127.0.0.1", 0), lambda _, address: fences.pop(address).set())
+    listener = StreamServer((host, 0), lambda _, address: fences.pop(address).set())
     listener.start()
-    traffic = SimpleNamespace(traffic=SimpleNamespace(connections=connections))
+    serving = SimpleNamespace(traffic=SimpleNamespace(connections=connections))
+    facts = {"server_port": listener.server_port, "fences": fences, "serving": serving, "listener": listener}
     try:
-        yield SimpleNamespace(own_host="127.0.0.1", server_port=listener.server_port, fences=fences, serving=traffic)
+        yield SimpleNamespace(own_host=host, **facts)
     finally:
         listener.stop()
 
@@ -45,7 +46,7 @@ def test_fence_waits_until_a_dead_connection_is_closed() -> None:
     dead = DeadConnection(connections)
     with door(connections) as server:
         gevent.spawn_later(0.02, dead.close)
-        report = fence(server, deadline_s=10)
+        report = fence([server], deadline_s=10)
     assert (report.passed, report.still_open) == (True, [])
 
 
@@ -53,5 +54,15 @@ def test_fence_that_cannot_pass_says_so_at_its_deadline() -> None:
     connections: dict[int, Any] = {}
     DeadConnection(connections)
     with door(connections) as server:
-        report = fence(server, deadline_s=0.05)
+        report = fence([server], deadline_s=0.05)
     assert (report.passed, report.still_open) == (False, [1])
+
+
+def test_fence_passes_every_accept_queue() -> None:
+    with door({}) as first, door({}, "127.0.0.2") as second:
+        assert fence([first, second], deadline_s=10).passed
+        assert first.fences == second.fences == {}
+        second.listener.stop_accepting()
+        assert not fence([first, second], deadline_s=0.05).passed
+        gevent.spawn_later(0.02, second.listener.start_accepting)
+        assert fence([first, second], deadline_s=10).passed

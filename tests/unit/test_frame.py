@@ -23,6 +23,14 @@ def test_one_row_per_trial_with_the_figures_of_its_line() -> None:
     assert (row["kills_between"], row["kills_commit"], row["kills_danger"]) == (0, 0, 1)
 
 
+def test_starts_again_after_the_end_are_no_killed_incarnations() -> None:
+    line = trial(data={"rows_after": [95, 500, 600, 700]})
+    line["incarnations"] = [{"again": False}, {"again": False}, {"again": True}, {"again": True}]
+    assert rows_committed_by_killed(line) == 95
+    line["incarnations"][1]["again"] = True
+    assert rows_committed_by_killed(line) == 0
+
+
 def test_lines_from_before_a_figure_was_kept_have_none() -> None:
     old, new = trial(number=1), trial(number=2, processes={"orphans": 0, "zombies": 0, "ports": 2}, ending_detail="x")
     del old["data"]["stale"]

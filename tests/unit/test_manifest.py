@@ -206,6 +206,23 @@ def test_every_subject_gets_the_same_schedules() -> None:
     assert by_subject[0] == by_subject[1]
 
 
+def test_starts_again_are_those_of_the_group_and_of_the_first_control(tmp_path: Path) -> None:
+    text = 'subjects = ["mine"]\n[[schedules]]\ngroup = "a"\ntrials = 2\nagain = 3\n[[schedules]]\ngroup = "b"\n'
+    path = tmp_path / "c.toml"
+    path.write_text(f'schema = 1\nname = "c"\n{text}')
+    spec = campaign.load(path)
+    planned = campaign.plan(spec, {"mine": manifest.load(written(tmp_path, GOOD))})
+    assert [(one.schedule.name, one.is_control, one.again) for one in planned] == [
+        ("control-1", True, 1),
+        ("control-2", True, 0),
+        ("a-1", False, 3),
+        ("a-2", False, 3),
+        ("b", False, 0),
+    ]
+    path.write_text(campaign.text_of(spec, "said again"))
+    assert campaign.load(path) == spec
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -220,6 +237,7 @@ def test_every_subject_gets_the_same_schedules() -> None:
         ('[[schedules]]\ngroup = "a"\nsubjects = ["other"]', "other not among the campaign's subjects"),
         ('[[schedules]]\ngroup = "a"\nfaults = ["request:1 KLL"]', 'unknown action "KLL"'),
         ('[[schedules]]\ngroup = "a"\nsignals = ["KLL"]', "signals"),
+        ('[[schedules]]\ngroup = "a"\nagain = -1', "Expected `int` >= 0 - at `$.schedules[0].again`"),
     ],
 )
 def test_campaign_mistakes_are_said(text: str, complaint: str, tmp_path: Path) -> None:

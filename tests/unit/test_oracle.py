@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from evidence_builder import CLEAN, crawl, evidence, product, request, row
+from evidence_builder import CLEAN, crawl, evidence, product, request, row, struck
 from killtest.judge.evidence import Request
 from killtest.judge.oracle import Data, judge_data
 from killtest.judge.truth import Truth
@@ -184,10 +184,27 @@ def test_again_start_is_judged_apart(after: list[Row] | Snapshot, changed: bool)
 
 
 def test_every_again_start_counts_and_without_one_nothing_is_known() -> None:
-    assert judge(evidence(CLEAN, CLEAN, [*CLEAN, row(1)], again=2)).not_idempotent is True
-    assert judge(evidence([], CLEAN, CLEAN, again=1)).not_idempotent is False
-    assert judge(evidence([], [], CLEAN, CLEAN, again=1)).not_idempotent is False
-    assert judge(evidence(CLEAN, [*CLEAN, row(1)])).not_idempotent is None
+    assert judge(evidence(CLEAN, CLEAN, [*CLEAN, row(1)], again=2, is_control=True)).not_idempotent is True
+    assert judge(evidence([], CLEAN, CLEAN, again=1, is_control=True)).not_idempotent is False
+    assert judge(evidence([], [], CLEAN, CLEAN, again=1, is_control=True)).not_idempotent is False
+    assert judge(evidence(CLEAN, [*CLEAN, row(1)], is_control=True)).not_idempotent is None
+
+
+@pytest.mark.parametrize(
+    ("rows", "after"), [(CLEAN, [*CLEAN, row(1)]), (CLEAN, []), (CLEAN, Snapshot(2, error="locked")), ([], CLEAN)]
+)
+def test_again_starts_of_a_trial_with_faults_change_nothing_in_its_verdict(
+    rows: list[Row], after: list[Row] | Snapshot
+) -> None:
+    asked = [*crawl(), request(10, "/product/1", incarnation=1)]
+    alone = judge(evidence([], rows, requests=asked, faults=(struck(),)))
+    late = [*asked, *crawl(incarnation=2, first_seq=20)]
+    told = judge(evidence([], rows, after, requests=late, faults=(struck(),), again=1))
+    assert told.not_idempotent is None
+    assert alone.data is not None
+    assert told.data is not None
+    assert replace(told.data, rows_after=alone.data.rows_after) == alone.data
+    assert replace(told, data=alone.data) == alone
 
 
 def test_of_a_store_that_cannot_be_read_nothing_is_claimed_lost() -> None:
@@ -214,7 +231,7 @@ def test_head_request_is_no_request_for_the_page() -> None:
 
 
 def test_again_start_that_was_given_up_on_says_nothing_about_idempotence() -> None:
-    told = evidence(CLEAN, [], again=1)
+    told = evidence(CLEAN, [], again=1, is_control=True)
     first, second = told.course.incarnations
     cut = replace(told.course, incarnations=(first, replace(second, ended_by="limit")))
     assert judge(replace(told, course=cut)).not_idempotent is None

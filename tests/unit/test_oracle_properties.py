@@ -267,7 +267,8 @@ def test_no_value_upsets_the_judge_and_it_says_the_same_twice(
     first = other.judged()
     assert first == other.judged()
     assert msgspec.json.encode(first) == msgspec.json.encode(other.judged())
-    again = evidence(Snapshot(0, rows), Snapshot(1, rows[::-1]), again=1, requests=trial.requests)
+    both = (Snapshot(0, rows), Snapshot(1, rows[::-1]))
+    again = evidence(*both, again=1, requests=trial.requests, is_control=True)
     assert judge(again).not_idempotent is False
 
 

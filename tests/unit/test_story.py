@@ -41,7 +41,7 @@ def test_fail_says_what_where_evidence_and_how_to_reproduce() -> None:
     [
         (evidence(CLEAN, ending="crash_loop"), "crash loop"),
         (evidence([*CLEAN, row(1)]), "5 of 5 products in 6 rows; 1 duplicated"),
-        (evidence(CLEAN, [*CLEAN, *CLEAN], again=1), "running it again changed its rows"),
+        (evidence(CLEAN, [*CLEAN, *CLEAN], again=1, is_control=True), "running it again changed its rows"),
         (evidence(CLEAN, orphans=(Face(1, "sleep"),)), "1 orphan process left behind"),
         (evidence(CLEAN, zombies=(Face(1, "a"), Face(2, "b")), ports=(80,)), "2 zombie processes and 1 open port left"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from . import doors
 from .layout import NEXT_PLACES, SHAPES, Layout
 from .site import Options, Site, allow_many_connections
 
@@ -49,6 +50,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--next", choices=NEXT_PLACES, default="last", help="where the link to the next page is (last)")
     add("--host", default="127.0.0.1", help="address to listen at (127.0.0.1)")
     add("--port", type=int, default=0, help="port to listen at (0: any free one)")
+    add("--addresses", type=int, default=1, help="listen at 127.0.0.1 to 127.0.0.N, the same port on each (1)")
     add("--control", metavar="PATH", help="UNIX socket for the harness; then the end of stdin ends the site")
     add("--log", metavar="PATH", help="file for the request log (none)")
     add("--hold-s", type=float, default=5, help="longest time requests are held for a fault, in seconds (5)")
@@ -60,12 +62,14 @@ def _options(given: argparse.Namespace) -> Options:
         raise ValueError("--latency-ms must not be negative and --hold-s must be above 0")
     if not 0 <= given.port <= 65535:
         raise ValueError(f"--port {given.port}: ports are 0 (any free one) to 65535")
+    doors.check(given.host, given.addresses)
     return Options(
         layout=Layout(given.products, given.list_pages, given.shape, given.next),
         seed=given.seed,
         latency_s=given.latency_ms / 1000,
         host=given.host,
         port=given.port,
+        addresses=given.addresses,
         control=given.control,
         log=given.log,
         hold_s=given.hold_s,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -24,9 +24,10 @@ _ROWS_AT_ONCE = 100
 class Desk:
     """Turns a command into its effect and the fields of its reply."""
 
-    def __init__(self, server: Server, stock: Stock) -> None:
-        self._server, self._stock = server, stock
-        self._traffic = server.serving.traffic
+    def __init__(self, servers: Sequence[Server], stock: Stock) -> None:
+        self._servers, self._stock = servers, stock
+        serving = servers[0].serving  # which all of them share
+        self._traffic, self._misdeeds = serving.traffic, serving.misdeeds
         self._actions: dict[type, Callable[[Any], Reply | None]] = {
             commands.Incarnation: lambda command: {"requests": self._traffic.begin(command.number)},
             commands.Arm: self._arm,
@@ -36,7 +37,7 @@ class Desk:
             commands.Freeze: self._freeze,
             commands.Release: lambda _: self._traffic.gate.release(),
             commands.Open: lambda _: {"open": self._traffic.in_flight()},
-            commands.Fence: lambda command: asdict(fence(self._server, command.deadline_s)),
+            commands.Fence: lambda command: asdict(fence(self._servers, command.deadline_s)),
             commands.Stats: self._stats,
             commands.Bump: lambda command: {"version": self._stock.bump(command.path)},
             commands.Truth: self._truth,
@@ -81,4 +82,4 @@ class Desk:
         if command.kind == "truncate" and command.at_bytes is None:
             raise ValueError("truncate needs at_bytes: how much of the body to send")
         misdeed = Misbehaviour(command.kind, command.at_bytes)
-        self._server.serving.misdeeds.plan(command.path, misdeed, command.times)
+        self._misdeeds.plan(command.path, misdeed, command.times)

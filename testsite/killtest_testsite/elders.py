@@ -11,6 +11,9 @@ from pathlib import Path
 
 import msgspec
 
+from . import sockets
+from .sockets import Address
+
 
 class Elder(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A living process of an earlier incarnation; `started` is its start in clock ticks since boot, as in /proc."""
@@ -30,12 +33,12 @@ class Elders:
         """These are all there are."""
         self._elders = tuple(elders)
 
-    def incarnation_of(self, peer: int, port: int) -> int | None:
-        """The incarnation of the elder that holds the client side of a connection from port `peer` to ours; or None."""
+    def incarnation_of(self, client: Address, site: Address) -> int | None:
+        """The incarnation of the elder that holds the client's side of that connection to our address; None without."""
         living = [one for one in self._elders if _started(one.pid) == one.started]
         if not living:
             return None
-        inode = _inode(peer, port)
+        inode = sockets.inode(client, site)
         if inode is None:
             return None
         children = _children()
@@ -43,19 +46,6 @@ class Elders:
             if any(_holds(pid, inode) for pid in _family(elder.pid, children)):
                 return elder.incarnation
         return None
-
-
-def _inode(peer: int, port: int) -> str | None:
-    """The inode of the client's socket."""
-    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
-        try:
-            lines = Path(table).read_text("ascii").splitlines()[1:]
-        except OSError:
-            continue
-        for words in map(str.split, lines):
-            if words[1].endswith(f":{peer:04X}") and words[2].endswith(f":{port:04X}") and words[9] != "0":
-                return words[9]
-    return None
 
 
 def _holds(pid: int, inode: str) -> bool:

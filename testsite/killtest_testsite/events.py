@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import msgspec
 
+from .sockets import Address
+
 
 class OpenRequest(msgspec.Struct, frozen=True):
     """A request in flight; `held` says whether the site is holding its answer back."""
@@ -30,7 +32,8 @@ class Due(msgspec.Struct, frozen=True, tag_field="event", tag="due"):
     t_s: float
     seq: int
     conn: int
-    peer: int
+    client: Address
+    site: Address
     path: str
     incarnation: int
     n: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gevent import socket
@@ -23,14 +24,14 @@ class FenceReport:
     still_open: list[int]
 
 
-def fence(server: Server, deadline_s: float) -> FenceReport:
-    """Connect to the own port, which queues behind all earlier clients; then wait for the dead to close.
+def fence(servers: Sequence[Server], deadline_s: float) -> FenceReport:
+    """Connect to each own address, which queues behind all earlier clients; then wait for the dead to close.
 
     Waits at most `deadline_s` seconds and never raises because of the network.
     """
     deadline = time.monotonic() + deadline_s
-    connections = server.serving.traffic.connections
-    passed = _pass_accept_queue(server, deadline)
+    connections = servers[0].serving.traffic.connections  # the books of all
+    passed = all(_pass_accept_queue(server, deadline) for server in servers)
     while passed and (dead := _first_dead(connections)) is not None:
         passed = dead.closed.wait(max(0.0, deadline - time.monotonic()))
     return FenceReport(passed, sorted(connections))

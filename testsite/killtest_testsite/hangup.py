@@ -11,10 +11,11 @@ import os
 import select
 import socket
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import gevent
+
+from . import sockets
 
 # POLLRDHUP tells of the other side's FIN even while unread (pipelined) bytes lie before it.
 _HANGUP = getattr(select, "POLLRDHUP", 0) | select.POLLHUP | select.POLLERR
@@ -46,15 +47,7 @@ def is_gone(fd: int, news: int) -> bool:
 def _peer_holds_on(fd: int) -> bool:
     """Whether a process still holds the other end of the socket (its line in /proc/net/tcp has an inode)."""
     with socket.socket(fileno=os.dup(fd)) as ours:
-        here, there = ours.getsockname()[1], ours.getpeername()[1]
-    try:
-        lines = Path("/proc/net/tcp").read_text("ascii").splitlines()[1:]
-    except OSError:
-        return False
-    return any(
-        theirs.endswith(f":{there:04X}") and ours_hex.endswith(f":{here:04X}") and inode != "0"
-        for theirs, ours_hex, inode in ((words[1], words[2], words[9]) for words in map(str.split, lines))
-    )
+        return sockets.inode(ours.getpeername(), ours.getsockname()) is not None
 
 
 class HangupWatch:

@@ -1,4 +1,4 @@
-"""The shop's pages as HTML text. Pure: a page is a function of the layout and of what is shown on it.
+"""The shop's pages as HTML text, its sitemap and robots.txt. Pure: functions of the layout and of what is shown.
 
 Links lead onwards only (no way home, no way back), so that a crawler without any memory of what it has seen
 still makes exactly the minimum of requests.
@@ -19,6 +19,7 @@ _STYLE = (
     "header{border-bottom:1px solid #ddd;padding-bottom:.5rem}a{color:#0645ad}li{margin:.2rem 0}"
     "dt{color:#666;float:left;clear:left;width:8rem}img{border-radius:6px}"
 )
+_SITEMAP_NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 
 
 def list_page(layout: Layout, number: int, skus: list[tuple[int, str]]) -> str:
@@ -47,6 +48,18 @@ def view_page(product: Product) -> str:
     """The second page of a product in the shape `two_page`: sku, price, currency and availability."""
     body = f"<h1>Price and stock</h1>\n{_facts(_sku(product) + _offer(product))}"
     return _page(f"Price and stock of {product.sku}", body)
+
+
+def robots(origin: str) -> str:
+    """What /robots.txt says at `origin` (`http://127.0.0.1:8000`): everybody may crawl, and where the sitemap is."""
+    return f"User-agent: *\nAllow: /\n\nSitemap: {origin}/sitemap.xml\n"
+
+
+def sitemap(layout: Layout, origin: str) -> str:
+    """The page of every product, in order, as a sitemap (sitemaps.org), which wants absolute URLs."""
+    start = escape(f"{origin}/product/")
+    urls = "".join(f"<url><loc>{start}{number}</loc></url>\n" for number in range(1, layout.products + 1))
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{_SITEMAP_NAMESPACE}">\n{urls}</urlset>\n'
 
 
 def _page(title: str, body: str) -> str:

@@ -16,8 +16,11 @@ _FLUSH_BYTES = 64 * 1024
 _FLUSH_EVERY_S = 0.25
 
 
-class LogLine(msgspec.Struct, frozen=True):
-    """What the site knows about one request; times are seconds of CLOCK_MONOTONIC."""
+class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What the site knows about one request; times are seconds of CLOCK_MONOTONIC.
+
+    `host` is the site's address that was asked, left out of the line where it is the first, 127.0.0.1.
+    """
 
     seq: int
     incarnation: int
@@ -37,6 +40,7 @@ class LogLine(msgspec.Struct, frozen=True):
     ended_s: float | None
     outcome: Outcome
     late: bool
+    host: str | None = None
 
 
 class RequestLog:

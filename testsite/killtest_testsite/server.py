@@ -12,9 +12,9 @@ from gevent import socket
 from gevent.pywsgi import WSGIHandler, WSGIServer
 
 from .misbehaviour import Misbehaviour, Misdeeds
+from .sockets import Address
 from .traffic import Connection, Exchange, Traffic
 
-_BACKLOG = 1024
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 # What gevent's handler returns when a request could not be read: the status and the whole answer.
@@ -33,7 +33,7 @@ class Serving:
 class Handler(WSGIHandler):  # type: ignore[misc]
     """Serves one connection. Answers leave by `_transmit` alone, behind the gate."""
 
-    def __init__(self, sock: Any, address: tuple[str, int], server: Server, conn: Connection) -> None:
+    def __init__(self, sock: Any, address: Address, server: Server, conn: Connection) -> None:
         super().__init__(sock, address, server)
         self._conn = conn
         self._serving = server.serving
@@ -143,16 +143,16 @@ class Handler(WSGIHandler):  # type: ignore[misc]
 
 
 class Server(WSGIServer):  # type: ignore[misc]
-    """Listens, numbers the connections as they are accepted, and knows its own fence connections."""
+    """Listens at one address, numbers the connections as they are accepted, and knows its own fence connections."""
 
     handler_class = Handler
 
-    def __init__(self, address: tuple[str, int], app: Flask, serving: Serving) -> None:
+    def __init__(self, listener: Any, app: Flask, serving: Serving) -> None:
         # SERVER_NAME given: gevent would ask the name service for it, and that may take seconds.
-        environ = {"SERVER_NAME": address[0]}
-        super().__init__(address, app, backlog=_BACKLOG, log=None, environ=environ)
+        environ = {"SERVER_NAME": listener.getsockname()[0]}
+        super().__init__(listener, app, log=None, environ=environ)
         self.serving = serving
-        self.fences: dict[tuple[str, int], Any] = {}
+        self.fences: dict[Address, Any] = {}
 
     @property
     def own_host(self) -> str:
@@ -168,8 +168,8 @@ class Server(WSGIServer):  # type: ignore[misc]
             fence.set()
             sock.close()
             return
-        super().do_handle(sock, address, self.serving.traffic.connect(sock.fileno(), address[1], self.server_port))
+        super().do_handle(sock, address, self.serving.traffic.connect(sock.fileno(), address, sock.getsockname()))
 
-    def handle(self, sock: Any, address: tuple[str, int], conn: Connection) -> None:
+    def handle(self, sock: Any, address: Address, conn: Connection) -> None:
         """Serve one connection: the body of its greenlet."""
         Handler(sock, address, self, conn).handle()

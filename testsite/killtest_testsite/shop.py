@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from flask import Flask, Response, abort, redirect
+from flask import Flask, Response, abort, redirect, request
 from werkzeug.wrappers import Response as WsgiResponse
 
 from . import pages
 from .stock import Stock
 
 _HTML = "text/html; charset=utf-8"
-_ROBOTS = "User-agent: *\nAllow: /\n"
+_TEXT = "text/plain; charset=utf-8"
+_XML = "application/xml; charset=utf-8"
 
 
 def create_app(stock: Stock) -> Flask:
@@ -23,7 +24,11 @@ def create_app(stock: Stock) -> Flask:
 
     @app.get("/robots.txt")
     def robots() -> Response:
-        return Response(_ROBOTS, content_type="text/plain; charset=utf-8")
+        return Response(pages.robots(_origin()), content_type=_TEXT)
+
+    @app.get("/sitemap.xml")
+    def sitemap() -> Response:
+        return Response(pages.sitemap(layout, _origin()), content_type=_XML)
 
     @app.get("/image/<number>")
     def image(number: str) -> Response:
@@ -37,6 +42,12 @@ def create_app(stock: Stock) -> Flask:
         return Response(_html(stock, f"/{kind}/{number}"), content_type=_HTML)
 
     return app
+
+
+def _origin() -> str:
+    """What the client calls this site; our own address where it sent no Host, or none that can be one."""
+    own = f"{request.environ['SERVER_NAME']}:{request.environ['SERVER_PORT']}"
+    return f"http://{request.host or own}"
 
 
 def _html(stock: Stock, path: str) -> str:

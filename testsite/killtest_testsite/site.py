@@ -17,12 +17,13 @@ from gevent.event import Event as Moment
 from .catalogue import Catalogue
 from .control import Channel
 from .desk import Desk
+from .doors import open_doors
 from .events import Event
 from .gate import Gate
 from .layout import Layout
 from .misbehaviour import Misdeeds
 from .requestlog import RequestLog
-from .server import Server, Serving
+from .server import Serving
 from .shop import create_app
 from .stock import Stock
 from .traffic import Traffic
@@ -39,6 +40,7 @@ class Options:
     latency_s: float = 0.0
     host: str = "127.0.0.1"
     port: int = 0
+    addresses: int = 1
     control: str | None = None
     log: str | None = None
     hold_s: float = 5.0
@@ -54,8 +56,8 @@ class Site:
         self._log = RequestLog(options.log)
         self._traffic = Traffic(self._stock, Gate(options.hold_s), self._log, self._emit, time.monotonic)
         serving = Serving(self._traffic, Misdeeds(), options.latency_s)
-        self.server = Server((options.host, options.port), create_app(self._stock), serving)
-        self.server.start()
+        app = create_app(self._stock)
+        self._servers = open_doors(options.host, options.port, options.addresses, app, serving)
         self._channel = None if options.control is None else Channel(options.control)
 
     def run(self) -> None:
@@ -64,7 +66,7 @@ class Site:
         gevent.signal_handler(signal.SIGINT, self.ended.set)
         gevent.signal_handler(signal.SIGTERM, self.ended.set)
         if self._channel is not None:
-            self._channel.start(Desk(self.server, self._stock))
+            self._channel.start(Desk(self._servers, self._stock))
             gevent.spawn(self._watch_stdin)
         self._say_ready()
         try:
@@ -73,10 +75,12 @@ class Site:
             self._close()
 
     def _say_ready(self) -> None:
+        urls = [f"http://{server.own_host}:{server.server_port}" for server in self._servers]
         ready = {
             "schema": 1,
             "ready": True,
-            "url": f"http://{self.server.own_host}:{self.server.server_port}",
+            "url": urls[0],
+            "urls": urls,
             "pid": os.getpid(),
             "minimum": self._options.layout.minimum,
         }
@@ -101,7 +105,8 @@ class Site:
         except OSError as error:
             sys.stderr.write(f"killtest site: the end of the request log is lost: {error}\n")
         self._log.close()
-        self.server.stop(timeout=0)
+        for server in self._servers:
+            server.stop(timeout=0)
         if self._channel is not None:
             self._channel.close()
 

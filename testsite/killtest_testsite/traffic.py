@@ -13,6 +13,7 @@ from .events import Due, Emit, FirstRequest, Gone, HoldExpired, OpenRequest
 from .gate import Gate
 from .hangup import HangupLook, HangupWatch
 from .requestlog import Kind, LogLine, Outcome, RequestLog
+from .sockets import FIRST_HOST, Address
 from .stock import Stock
 from .trigger import Trigger
 
@@ -29,11 +30,15 @@ class Incarnation:
 
 @dataclass(slots=True, eq=False)
 class Connection:
-    """A connection of a client; it belongs to the incarnation that was current when it was accepted."""
+    """A connection from `client` to our address `site`.
+
+    It belongs to the incarnation that was current when it was accepted, unless an elder holds the client's side.
+    """
 
     number: int
     fd: int
-    peer: int
+    client: Address
+    site: Address
     incarnation: Incarnation
     hung_up: HangupLook
     gone: bool = False
@@ -81,12 +86,12 @@ class Traffic:
         gate.before_release = self.watch.look
         gate.expired = lambda: emit(HoldExpired(self._clock()))
 
-    def connect(self, fd: int, peer: int, port: int) -> Connection:
-        """A client whose port is `peer` has been accepted on our `port`."""
+    def connect(self, fd: int, client: Address, site: Address) -> Connection:
+        """A client has been accepted on our address `site`."""
         self._connected += 1
-        number = self.elders.incarnation_of(peer, port)
+        number = self.elders.incarnation_of(client, site)
         incarnation = self.incarnation if number is None else self._incarnations[number]
-        conn = Connection(self._connected, fd, peer, incarnation, HangupLook(fd))
+        conn = Connection(self._connected, fd, client, site, incarnation, HangupLook(fd))
         self.connections[conn.number] = conn
         return conn
 
@@ -223,7 +228,8 @@ class Traffic:
                 t_s=self._clock(),
                 seq=exchange.seq,
                 conn=conn.number,
-                peer=conn.peer,
+                client=conn.client,
+                site=conn.site,
                 path=exchange.path,
                 incarnation=conn.incarnation.number,
                 n=exchange.n,
@@ -238,7 +244,7 @@ def _line(exchange: Exchange, outcome: Outcome, ended_s: float | None) -> LogLin
         seq=exchange.seq,
         incarnation=conn.incarnation.number,
         conn=conn.number,
-        peer=conn.peer,
+        peer=conn.client[1],
         method=exchange.method,
         path=exchange.path,
         kind=exchange.kind,
@@ -253,4 +259,5 @@ def _line(exchange: Exchange, outcome: Outcome, ended_s: float | None) -> LogLin
         ended_s=ended_s,
         outcome=outcome,
         late=exchange.late,
+        host=None if conn.site[0] == FIRST_HOST else conn.site[0],
     )

@@ -51,7 +51,7 @@ class Conductor:
         again: int = 0,
         first: int = 0,
     ) -> None:
-        """Conduct `faults` in order on `stage`; after a control's end, start the subject `again` times more.
+        """Conduct `faults` in order on `stage`; once the subject has finished, start it `again` times more.
 
         The first incarnation gets the number `first`: a stage may see several trials.
         """

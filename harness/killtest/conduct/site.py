@@ -1,5 +1,6 @@
 """The harness's handle on the running shop (docs/site-protocol.md)."""
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from socket import AF_UNIX, SOCK_STREAM, socket
@@ -142,7 +143,9 @@ def open_requests(raw: Any) -> tuple[OpenRequest, ...]:
 
 
 def arguments(needs: SiteNeeds, hold_s: float, log: Path) -> list[str]:
-    """The site's command line for a trial; `{private}` is filled in by the warden."""
+    """The site's command line for a trial; the warden fills in `{private}`. UsageError for what only Linux has."""
+    if needs.addresses > 1 and not sys.platform.startswith("linux"):
+        raise UsageError(f"[site] addresses = {needs.addresses}: only Linux answers on all of 127/8; here it is 1")
     return [
         f"--products={needs.products}",
         f"--list-pages={needs.list_pages}",
@@ -150,6 +153,7 @@ def arguments(needs: SiteNeeds, hold_s: float, log: Path) -> list[str]:
         f"--latency-ms={needs.latency_ms:g}",
         f"--shape={needs.shape}",
         f"--next={needs.next}",
+        f"--addresses={needs.addresses}",
         f"--hold-s={hold_s:g}",
         f"--log={log}",
         "--control={private}/site.sock",

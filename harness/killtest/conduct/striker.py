@@ -13,6 +13,7 @@ from killtest.judge.evidence import FaultRecord
 from killtest.plan.fault import Fault, is_pause
 from killtest.plan.manifest import Limits
 from killtest.process.launcher import Launcher, Strike
+from killtest.process.socket_owner import Ends
 
 
 class Field(Protocol):
@@ -89,7 +90,7 @@ class Striker:
             self._strike_while_it_waits(life, due_s)
         elif not self._lacks_rows(life, due_s):
             self._history.note("due", due_s, incarnation=life.number, path=event["path"], n=event["n"])
-            self.strike(life, due_s, open_requests(event["open"]), event["peer"])
+            self.strike(life, due_s, open_requests(event["open"]), Ends(event["client"], event["site"]))
 
     def _strike_while_it_waits(self, life: Life, due_s: float) -> None:
         """The subject waits at the armed mark or durable step: freeze the site, strike, let both go on."""
@@ -114,13 +115,13 @@ class Striker:
         self._history.note("rows", due_s, incarnation=life.number, rows=rows, planned=self._pending[0].text)
         return False
 
-    def strike(self, life: Life, due_s: float, in_flight: tuple[OpenRequest, ...], peer: int | None = None) -> None:
+    def strike(self, life: Life, due_s: float, in_flight: tuple[OpenRequest, ...], ends: Ends | None = None) -> None:
         """The site is frozen and the fault is due: send its first signal, change its pages, then release the site.
 
-        `peer` is the client's port of the request that was waited for; whoever holds it is the owner.
+        `ends` are those of the connection of the request that was waited for; who holds the client's is the owner.
         """
         fault, site = self._pending[0], self._field.site
-        strike = self._first_blow(fault, peer)
+        strike = self._first_blow(fault, ends)
         life.is_armed = False
         if not strike.targets and fault.steps:
             self._history.note("missed", incarnation=life.number, planned=fault.text, why=_why(fault, strike))
@@ -138,11 +139,11 @@ class Striker:
         if life.acting is not None or not self.arm(life):
             site.release()
 
-    def _first_blow(self, fault: Fault, peer: int | None) -> Strike:
+    def _first_blow(self, fault: Fault, ends: Ends | None) -> Strike:
         """What the first signal did; a bump alone needs nobody to take it."""
         if not fault.steps:
             return Strike((), self._field.now())
-        return self._field.launcher.strike(fault.steps[0].signal, fault.scope, self._limits.hold_s, peer)
+        return self._field.launcher.strike(fault.steps[0].signal, fault.scope, self._limits.hold_s, ends)
 
     def _took(self, fault: Fault, index: int, life: Life, strike: Strike, in_flight: tuple[OpenRequest, ...]) -> None:
         """The signal `index` of the fault has been sent (none, for a bump alone): what it means, and what follows."""

@@ -18,7 +18,7 @@ class Verdict(msgspec.Struct, frozen=True):
     """The judge's answer.
 
     `cause` says whom it is about: the faults, the subject without faults (`control`), or killtest itself
-    (`harness`); None for PASS. `not_idempotent` is what `again` starts showed (None: there were none).
+    (`harness`); None for PASS. `not_idempotent` is what a control's `again` starts showed (None: there were none).
     `problem` says in words why it is UNKNOWN, `ending_detail` why the trial ended otherwise than finished, where that
     is known.
     """
@@ -54,7 +54,8 @@ def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
         data=data,
         traffic=traffic.count(requests, evidence.truth.minimum, baseline, data.distinct),
         false_done=course.ending == "finished" and bool(data.lost or data.missed),
-        not_idempotent=oracle.changed_again(course),
+        # Of a trial with faults it would be no finding: they may have left rows that the next start mends.
+        not_idempotent=oracle.changed_again(course) if evidence.is_control else None,
         problem=problem,
         ending_detail=ending.detail_of(course, requests),
     )

@@ -36,7 +36,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """One trial to be run: a subject, a schedule, and whether it is a control with `again` starts behind it."""
+    """One trial to be run: a subject, a schedule, whether it is a control, and how many starts follow its end."""
 
     subject: Subject
     schedule: Schedule
@@ -134,7 +134,7 @@ def plan(spec: Spec, subjects: dict[str, Subject]) -> list[Planned]:
             wanted = [subjects[name] for name in spec.subjects if name in (rule.subjects or spec.subjects)]
             for subject in wanted:
                 check_bumps(schedule.faults, site_of(subject.site, spec.site, spec.name), spec.name)
-            trials += [Planned(subject, schedule) for subject in wanted]
+            trials += [Planned(subject, schedule, again=rule.again) for subject in wanted]
     _refuse_repeats([planned.id for planned in trials], f"{spec.name}: two trials would be called")
     return trials
 

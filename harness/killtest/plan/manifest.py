@@ -34,7 +34,10 @@ class Limits(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The shop a subject is run against; the campaign and the command line override it."""
+    """The shop a subject is run against; the campaign and the command line override it.
+
+    It answers on so many `addresses`, from 127.0.0.1 on, with the same port: for crawlers that keep a queue per host.
+    """
 
     shape: Literal["pages", "star", "chain", "two_page"] = "pages"
     next: Literal["first", "last"] = "last"
@@ -42,6 +45,7 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     products: Annotated[int, Meta(ge=1)] = 500
     latency_ms: Annotated[float, Meta(ge=0)] = 0.0
     seed: int = 1
+    addresses: Annotated[int, Meta(ge=1, le=16)] = 1
 
     def __post_init__(self) -> None:
         """Refuse a shop with empty list pages, which the site would refuse."""

@@ -43,7 +43,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `request` and `response` (both ends included). `signals` are taken in turn, or drawn with
     `order = "drawn"`. `faults` instead of a draw gives every trial of the group the same written faults.
     `each` draws nothing: every number of `between` once, a schedule of one fault each, named after its number.
-    `subjects` limits the group to some of the campaign's subjects.
+    `subjects` limits the group to some of the campaign's subjects. `again` is how many undisturbed starts follow each
+    trial of it that has finished; its verdict is that of the trial before them.
     """
 
     group: Name
@@ -56,6 +57,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     faults: tuple[str, ...] = ()
     each: bool = False
     subjects: tuple[str, ...] = ()
+    again: Annotated[int, Meta(ge=0)] = 0
 
     def __post_init__(self) -> None:
         """Refuse what can't be drawn, before anything runs."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from socket import socketpair
 from typing import Protocol
-from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,6 +14,7 @@ from killtest.errors import HarnessFailure, Refused, UsageError
 from killtest.plan.fault import Scope
 from killtest.process import isolation
 from killtest.process.channel import Channel
+from killtest.process.socket_owner import Ends
 
 _START_DEADLINE_S = 30.0
 _END_DEADLINE_S = 15.0
@@ -84,11 +84,11 @@ class Launcher(Protocol):
     def start(self, order: Order) -> float:
         """Start an incarnation; the CLOCK_MONOTONIC second at which it was started."""
 
-    def strike(self, signal: str, scope: Scope, wait_s: float, peer: int | None = None) -> Strike:
+    def strike(self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None) -> Strike:
         """Signal the current incarnation and wait, at most `wait_s`, until it has taken effect.
 
-        The scope `owner` is the process whose request came from the port `peer`; without it, who announced the last
-        mark, or whom this scope last hit. CONT goes to whom an earlier STOP stopped, whatever the scope.
+        The scope `owner` is the process whose request came over the connection `ends`; without it, who announced the
+        last mark, or whom this scope last hit. CONT goes to whom an earlier STOP stopped, whatever the scope.
         """
 
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:
@@ -140,7 +140,6 @@ class WardenLauncher:
         theirs.close()
         self.channel = Channel(ours, "warden")
         self.is_isolated = bool(words)
-        self._port: int | None = None
         self.private = Path(self.channel.call("hello", within_s=_START_DEADLINE_S)["private"])
 
     def bind(self, source: Path, target: Path) -> None:
@@ -152,9 +151,7 @@ class WardenLauncher:
         port = str(isolation.SITE_PORT if self.is_isolated else 0)
         argv = [sys.executable, "-P", "-m", "killtest_testsite", *arguments, "--port", port]
         reply = self.channel.call("site", argv=argv, stderr=str(errors), within_s=_START_DEADLINE_S)
-        url = str(reply["ready"]["url"])
-        self._port = urlsplit(url).port
-        return url
+        return str(reply["ready"]["url"])
 
     def start(self, order: Order) -> float:
         """Start an incarnation; UsageError when its program can't be executed."""
@@ -164,9 +161,9 @@ class WardenLauncher:
             raise UsageError(f"can't execute {order.argv[0]!r} ({error}); command: {' '.join(order.argv)}") from None
         return float(reply["t_s"])
 
-    def strike(self, signal: str, scope: Scope, wait_s: float, peer: int | None = None) -> Strike:
+    def strike(self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None) -> Strike:
         """Signal the current incarnation."""
-        facts = {"signal": signal, "scope": scope, "wait_s": wait_s, "peer": peer, "port": self._port}
+        facts = {"signal": signal, "scope": scope, "wait_s": wait_s, "ends": msgspec.to_builtins(ends)}
         return msgspec.convert(self.channel.call("strike", **facts, within_s=wait_s + 10), Strike)
 
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:

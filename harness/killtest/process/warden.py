@@ -179,11 +179,12 @@ class Warden:
         return {"targets": [one.pid for one in hit], "t_s": struck_s, "settled_s": time.monotonic(), **facts}
 
     def _owner(self, request: Message) -> Identity | None:
-        """Whose request is held (`peer` and `port` of its connection); without one, the last owner there was."""
+        """Whose request is held (`ends` of its connection); without one, the last owner there was."""
         if request["scope"] != "owner":
             return None
-        if request["peer"] is not None:
-            self._checkpoints.last_owner = socket_owner.owner(request["peer"], request["port"], self._kin.living())
+        if request["ends"] is not None:
+            ends = msgspec.convert(request["ends"], socket_owner.Ends)
+            self._checkpoints.last_owner = socket_owner.owner(ends, self._kin.living())
         return self._checkpoints.last_owner
 
     def _settled(self, targets: list[Identity], number: int, wait_s: float) -> bool:

@@ -60,12 +60,15 @@ def trial_number(line: Line) -> int | None:
 def rows_committed_by_killed(line: Line) -> int | None:
     """Rows in the store before the last incarnation began, that is, what killed incarnations had committed.
 
-    0 when there was a single incarnation, None when the store could not be read at that border.
+    0 when there was a single incarnation, None when the store could not be read at that border. Starts again after
+    the subject had finished are none of the trial's incarnations.
     """
     rows_after = _part(line, "data").get("rows_after")
     if not rows_after:
         return None
-    return 0 if len(rows_after) == 1 else rows_after[-2]
+    again = sum(bool(one.get("again")) for one in line.get("incarnations") or [])
+    proper = rows_after[: len(rows_after) - again]
+    return 0 if len(proper) == 1 else proper[-2]
 
 
 def trial_row(line: Line) -> dict[str, Any]:
