@@ -64,7 +64,8 @@ def _from_the_end(data: bytes) -> list[Span] | None:
 
 def _from_the_start(data: bytes) -> list[Span]:
     """The whole records before a torn one: each tells itself where it ends, and its size must agree."""
-    spans, at = [], _HEADER
+    spans: list[Span] = []
+    at = _HEADER
     while True:
         try:
             _, end = record.decode(data, at)

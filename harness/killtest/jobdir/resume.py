@@ -144,7 +144,7 @@ def _forgotten_words(forgets: Count, is_clean: bool) -> Iterator[str]:
     if forgets.known:
         yield f"{name}; the fingerprints of {forgets.known} are known: no link leads to those any more"
     else:
-        yield f"{name}; they are made where a link leads to them"
+        yield f"{name}; made again only where a link or the spider's start leads there"
 
 
 def _state_words(state: State | str | None) -> str:

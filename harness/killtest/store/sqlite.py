@@ -40,7 +40,7 @@ def read(database: Path, query: str, scratch: Path) -> Rows | None:
 
 
 def open_copy(database: Path, scratch: Path) -> sqlite3.Connection:
-    """A connection to a copy in `scratch` of the database as a restart would find it; OSError when it can't be copied."""
+    """A connection to a copy in `scratch`, as a restart would find it; OSError when there can be none."""
     copy = scratch / database.name
     home = database.resolve()  # SQLite looks for the companions beside the file that a link leads to
     for suffix in _COMPANIONS:
