@@ -36,3 +36,9 @@ def entries(folder: Path) -> list[Path]:
         return sorted(folder.iterdir())
     except OSError:
         return []
+
+
+def begins(path: Path, start: bytes) -> bool:
+    """Whether it is a regular file that begins with these bytes."""
+    data = read(path)
+    return data is not None and data.startswith(start)

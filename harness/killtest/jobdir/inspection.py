@@ -139,13 +139,18 @@ class _Inspection:
         data = self._read(name)
         if data is None:
             return None
-        journal = place.path.with_name(place.path.name + "-journal")
-        is_sqlite = data.startswith(sqlite.MAGIC) or (not data and journal.exists())
+        is_sqlite = data.startswith(sqlite.MAGIC) or (not data and self._is_sqlite(place.path))
         stored = self._sqlite(place.path) if is_sqlite else lifo_file.read(data)
         self._known[name] = (_KINDS[stored.kind], _holds(stored))
         for ending in COMPANIONS if is_sqlite else ():
             self._known[name + ending] = ("SQLite's own", "")
         return stored
+
+    def _is_sqlite(self, empty: Path) -> bool:
+        """Whether an empty file is a new database: its journal is there, or another queue is a database."""
+        folders = {empty.parent, *contents.entries(self._folder / FOLDER)}
+        beside = (contents.begins(path, sqlite.MAGIC) for folder in folders for path in contents.entries(folder))
+        return empty.with_name(empty.name + "-journal").exists() or any(beside)
 
     def _sqlite(self, database: Path) -> Stored:
         # One folder each: the copies of two slots have the same name.
