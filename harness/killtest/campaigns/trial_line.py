@@ -100,6 +100,7 @@ def _incarnations(evidence: Evidence) -> list[Line]:
             "ended_by": one.ended_by,
             "again": one.is_again,
             "requests": requests[one.number],
+            "jobdir": evidence.jobdirs.get(one.number),
         }
         for one in evidence.course.incarnations
     ]

@@ -24,6 +24,7 @@ _COMMANDS = (
     "bench",
     "gate",
     "judge",
+    "inspect",
     "report",
     "site",
     "zoo",

@@ -37,10 +37,11 @@ def command(campaign: Path, as_json: bool) -> int:
 def _judge(campaign: Path, line: Line, lines: list[Line]) -> Line:
     who = Subject(line["subject"], ("-",), StoreNeeds("", ""), variant=line["variant"])
     control = None if line["control"] else control_of(who, lines)
-    _, verdict = judge_again(campaign, line, control)
+    found, verdict = judge_again(campaign, line, control)
     return {
         "id": line["id"],
         "before": line["outcome"],
         "verdict": msgspec.to_builtins(verdict),
         "outcome": verdict.outcome,
+        "jobdirs": [found.jobdirs.get(one.number) for one in found.course.incarnations],
     }

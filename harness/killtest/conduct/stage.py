@@ -13,6 +13,7 @@ import msgspec
 from killtest.conduct import site
 from killtest.errors import HarnessFailure
 from killtest.halt import Halt
+from killtest.jobdir import border
 from killtest.plan import subject
 from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.process import clock, mark_post
@@ -161,14 +162,19 @@ class RealStage:
         self._scratch.mkdir()
 
     def snapshot(self, incarnation: int) -> Snapshot:
-        """What the store holds now."""
+        """What the store holds now, at the border behind that incarnation; of a JOBDIR a line is written down."""
+        if self.subject.jobdir is not None:
+            border.note(self.folder, self.store, self.subject.jobdir, incarnation)
+        return self._taken(incarnation)
+
+    def _taken(self, incarnation: int) -> Snapshot:
         return snapshot.take(self.subject.store, self.store, self.folder / "copy", incarnation)
 
     def rows(self) -> int:
         """How many rows the store holds at this moment; the subject is stopped while it is read."""
         self.launcher.hold_still()
         try:
-            return len(self.snapshot(-1).rows)
+            return len(self._taken(-1).rows)
         finally:
             self.launcher.go_on()
 

@@ -1,11 +1,13 @@
 """What a trial leaves for the judge: plain data, complete, and readable again from the trial's folder."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from killtest.errors import UsageError
+from killtest.jobdir import border
+from killtest.jobdir.compact import Compact
 from killtest.judge import coverage, request_log
 from killtest.judge import truth as truths
 from killtest.judge.course import Course, Ending, FaultRecord, Incarnation, Status, Window
@@ -17,13 +19,17 @@ __all__ = ["Course", "Ending", "Evidence", "FaultRecord", "Incarnation", "Reques
 
 
 class Evidence(msgspec.Struct, frozen=True):
-    """Everything the judge looks at. What is long in it (rows, products, requests) may be read anew on every use."""
+    """Everything the judge looks at. What is long in it (rows, products, requests) may be read anew on every use.
+
+    `jobdirs` is not judged: what was seen in the JOBDIR after each incarnation, where the subject has one.
+    """
 
     course: Course
     truth: Truth
     requests: Sequence[Request]
     planned_faults: int
     is_control: bool
+    jobdirs: Mapping[int, Compact] = {}
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -53,11 +59,13 @@ def read(folder: Path, is_control: bool, planned_faults: int) -> Evidence:
         taken = tuple(snapshots.from_lines(folder / "snapshot.jsonl"))
         truth = truths.read(folder / "truth.json")
         requests = request_log.read(folder / "site.jsonl")
+        jobdirs = border.read(folder)
         course = msgspec.structs.replace(course, snapshots=taken)
         _check(course, truth, requests, counts)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{folder}: no complete evidence: {error}") from None
-    return Evidence(coverage.located(course, truth.rows, requests), truth, requests, planned_faults, is_control)
+    located = coverage.located(course, truth.rows, requests)
+    return Evidence(located, truth, requests, planned_faults, is_control, jobdirs)
 
 
 def _check(course: Course, truth: Truth, requests: Iterable[Request], counts: Counts | None) -> None:

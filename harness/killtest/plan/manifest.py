@@ -91,7 +91,8 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A crawler under test.
 
     `folder` is where its files are; relative words of `command` are looked up there. `source` is what the
-    command line calls it, None when it was made of a command line without a manifest.
+    command line calls it, None when it was made of a command line without a manifest. `jobdir` is where it keeps a
+    JOBDIR of Scrapy, below the store folder.
     """
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
@@ -103,6 +104,7 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     extra: str | None = None
     expect: Literal["PASS", "FAIL"] = "PASS"
     env: dict[str, str] = {}
+    jobdir: str | None = None
     done: Done = Done()
     limits: Limits = Limits()
     site: SiteNeeds = SiteNeeds()
@@ -126,6 +128,8 @@ def load(path: Path, variant: str | None = None) -> Subject:
     table = _with_arguments(table, path)
     table = table | {"variant": variant, "folder": str(path.resolve().parent)}
     subject = toml_file.convert(table, Subject, str(path))
+    if subject.jobdir is not None and not _lies_below(subject.jobdir):
+        raise UsageError(f"{path}: jobdir {subject.jobdir!r} must lie below the store folder")
     check_store(subject.store, str(path))
     return subject
 
@@ -138,7 +142,7 @@ def check_store(store: StoreNeeds, source: str) -> None:
     if not given:
         what = "a pattern whose group is" if store.reader == "files" else "which column is"
         raise UsageError(f"{source}: a {store.reader} store wants `{wanted}`, to say {what} the natural key")
-    if Path(store.path).is_absolute() or ".." in Path(store.path).parts:
+    if not _lies_below(store.path):
         raise UsageError(f"{source}: store path {store.path!r} must lie below the store folder")
     if store.reader == "files":
         _check_patterns(store, source)
@@ -148,6 +152,11 @@ def check_store(store: StoreNeeds, source: str) -> None:
         raise UsageError(f"{source}: `delimiter` goes with the reader csv, not {store.reader}")
     if len(store.delimiter) != 1 or store.delimiter in '\r\n"':
         raise UsageError(f"{source}: store: delimiter = {store.delimiter!r} is not one character that can part fields")
+
+
+def _lies_below(path: str) -> bool:
+    """Whether a path names something below the folder that it is looked up in."""
+    return not Path(path).is_absolute() and ".." not in Path(path).parts
 
 
 def _check_patterns(store: StoreNeeds, source: str) -> None:

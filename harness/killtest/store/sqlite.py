@@ -24,7 +24,7 @@ def read(database: Path, query: str, scratch: Path) -> Rows | None:
     if not database.exists():
         return None
     in_commit = transaction.is_open(database.resolve())
-    connection = _open_copy(database, scratch)
+    connection = open_copy(database, scratch)
     try:
         rows = _run(connection, query)
         return msgspec.structs.replace(rows, damage=_damage(connection), in_commit=in_commit)
@@ -39,9 +39,23 @@ def read(database: Path, query: str, scratch: Path) -> Rows | None:
         connection.close()
 
 
+def open_copy(database: Path, scratch: Path) -> sqlite3.Connection:
+    """A connection to a copy in `scratch`, as a restart would find it; OSError when there can be none."""
+    copy = scratch / database.name
+    home = database.resolve()  # SQLite looks for the companions beside the file that a link leads to
+    for suffix in _COMPANIONS:
+        source = home.with_name(home.name + suffix)
+        if source.exists():
+            shutil.copyfile(source, copy.with_name(copy.name + suffix))
+    connection = sqlite3.connect(copy)
+    # Text that is no UTF-8 spoils its own value only.
+    connection.text_factory = lambda data: data.decode("utf-8", "backslashreplace")
+    return connection
+
+
 def tables(database: Path, scratch: Path) -> dict[str, list[str]]:
     """The columns of every table, in the same copy; StoreError when it can't be read."""
-    connection = _open_copy(database, scratch)
+    connection = open_copy(database, scratch)
     try:
         found = connection.execute(
             "SELECT m.name, c.name FROM sqlite_master m JOIN pragma_table_info(m.name) c"
@@ -55,19 +69,6 @@ def tables(database: Path, scratch: Path) -> dict[str, list[str]]:
         raise StoreError(f"store {database.name}: {error}") from error
     finally:
         connection.close()
-
-
-def _open_copy(database: Path, scratch: Path) -> sqlite3.Connection:
-    copy = scratch / database.name
-    home = database.resolve()  # SQLite looks for the companions beside the file that a link leads to
-    for suffix in _COMPANIONS:
-        source = home.with_name(home.name + suffix)
-        if source.exists():
-            shutil.copyfile(source, copy.with_name(copy.name + suffix))
-    connection = sqlite3.connect(copy)
-    # Text that is no UTF-8 spoils its own value only.
-    connection.text_factory = lambda data: data.decode("utf-8", "backslashreplace")
-    return connection
 
 
 def _run(connection: sqlite3.Connection, query: str) -> Rows:

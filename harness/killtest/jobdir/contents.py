@@ -1,0 +1,44 @@
+"""The files of a folder and their bytes, read without changing or waiting for anything."""
+
+import os
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def names(folder: Path) -> Iterator[tuple[str, int]]:
+    """The path and size in bytes of everything below `folder` that is no folder; links are not followed."""
+    for place, folders, files in os.walk(folder):
+        folders.sort()
+        # A link to a folder is told as what it is.
+        links = [name for name in folders if Path(place, name).is_symlink()]
+        for name in sorted([*files, *links]):
+            path = Path(place, name)
+            try:
+                size = path.lstat().st_size
+            except OSError:
+                continue  # gone meanwhile
+            yield str(path.relative_to(folder)), size
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a regular file; None where there is none, or it can't be read."""
+    try:
+        # Opening a pipe or a device in its place may wait, or do something.
+        return path.read_bytes() if stat.S_ISREG(path.stat().st_mode) else None
+    except (OSError, ValueError):
+        return None
+
+
+def entries(folder: Path) -> list[Path]:
+    """What lies in a folder, in order; nothing where it can't be read."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError:
+        return []
+
+
+def begins(path: Path, start: bytes) -> bool:
+    """Whether it is a regular file that begins with these bytes."""
+    data = read(path)
+    return data is not None and data.startswith(start)
