@@ -1,6 +1,8 @@
-"""The same crawl without `durable.py` and without JOBDIR: every start crawls it all again, from Scrapy's HTTP cache.
+"""The same crawl from Scrapy's HTTP cache, without `durable.py` and JOBDIR: every start crawls all of it again.
 
     scrapy runspider cached.py -a site_url=SITE_URL        (writes crawl.db and .scrapy/httpcache)
+
+What an earlier start has stored in the cache comes from there, and makes no request.
 """
 
 from __future__ import annotations

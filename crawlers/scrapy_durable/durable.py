@@ -72,8 +72,7 @@ class DurablePages(BaseSpiderMiddleware):
 
     async def process_spider_output_async(self, response, result, spider=None):
         """Send the items through the pipelines first; requests and mark come last."""
-        row, requests, done = response.meta.get(ROW), [], False
-        failures = map(int, self.crawler.settings.getlist("RETRY_HTTP_CODES"))
+        requests, done, failures = [], False, map(int, self.crawler.settings.getlist("RETRY_HTTP_CODES"))
         try:
             async for each in result:
                 if isinstance(each, Request):
@@ -82,5 +81,5 @@ class DurablePages(BaseSpiderMiddleware):
                     await self.crawler.engine.scraper.start_itemproc_async(each, response=response)
             done = response.status not in failures and "item_error" not in response.flags
         finally:  # what a callback has asked for before it failed is sent all the same
-            self.crawler.engine.scheduler.settle(row if done else None, requests)
+            self.crawler.engine.scheduler.settle(response.meta.get(ROW) if done else None, requests)
         yield None  # nothing is left for the engine
