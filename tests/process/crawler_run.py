@@ -182,10 +182,11 @@ class ScriptedShop(ThreadingHTTPServer):
             self._arrival.notify_all()
             return answers[min(self.seen[path], len(answers)) - 1]
 
-    def wait_for(self, path: str) -> None:
-        """Return once a request for `path` has arrived."""
+    def wait_for(self, path: str, times: int = 1) -> None:
+        """Return once so many requests for `path` have arrived."""
         with self._arrival:
-            assert self._arrival.wait_for(lambda: self.seen[path] > 0, DEADLINE_S), f"nobody asked for {path}"
+            came = self._arrival.wait_for(lambda: self.seen[path] >= times, DEADLINE_S)
+            assert came, f"{self.seen[path]} of {times} requests for {path}"
 
 
 class _Handler(BaseHTTPRequestHandler):
