@@ -3,8 +3,8 @@
     python damaged.py lost|cut|garbage PATTERN SITE_URL ARGUMENTS…
 
 PATTERN names the file below the working directory (`job/requests.seen`, `job/requests.queue/*/0`). `cut` keeps
-its first half; `garbage` keeps its length and puts 0xFF into every byte. What was done is printed. The arguments
-are those of `scrapy runspider spider.py` that come behind the usual ones.
+its first half; `garbage` keeps its length and puts 0xFF into every byte. What was done is written to stderr. The
+arguments are those of `scrapy runspider spider.py` that come behind the usual ones.
 """
 
 import os
@@ -32,7 +32,7 @@ def main(how: str, pattern: str, site_url: str, *arguments: str) -> None:
     if not paths:
         sys.exit(f"damaged.py: no file {pattern!r} in {Path.cwd()}: nothing to damage")
     for path in paths:
-        print(damage(how, path), flush=True)
+        sys.stderr.write(damage(how, path) + "\n")
     words = ["-m", "scrapy", "runspider", SPIDER, "-a", f"site_url={site_url}", "-s", "JOBDIR=job", *arguments]
     os.execv(sys.executable, [sys.executable, *words])
 

@@ -15,6 +15,7 @@ from killtest.plan.manifest import StoreNeeds
 SCHEMA = 1
 # Lists of keys are cut here in the ledger, with a count beside them; the evidence holds them whole.
 KEYS_SHOWN = 20
+START_PATH = "/list/0"
 Line = dict[str, Any]
 
 
@@ -90,7 +91,10 @@ def _time(course: Course) -> Line:
 
 
 def _incarnations(evidence: Evidence) -> list[Line]:
-    requests = Counter(request.incarnation for request in evidence.requests if request.is_page)
+    requests, start_page = Counter[int](), Counter[int]()
+    for request in evidence.requests:  # read from a file: once is enough
+        requests[request.incarnation] += request.is_page
+        start_page[request.incarnation] += request.is_page and request.path == START_PATH
     return [
         {
             "number": one.number,
@@ -100,6 +104,7 @@ def _incarnations(evidence: Evidence) -> list[Line]:
             "ended_by": one.ended_by,
             "again": one.is_again,
             "requests": requests[one.number],
+            "start_page": start_page[one.number],
             "jobdir": evidence.jobdirs.get(one.number),
         }
         for one in evidence.course.incarnations

@@ -28,7 +28,7 @@ from killtest.report.summary import print_tables, write_summary
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Trials side by side.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout: all trials.")
 def command(name: str, results: Path, lang: str, fresh: bool, jobs: int, as_json: bool) -> int:
-    """Run every trial of CAMPAIGN: article, comparison, mixed, quick, or the path of a campaign file.
+    """Run every trial of CAMPAIGN: article, comparison, mixed, jobdir, quick, or the path of a campaign file.
 
     Killed or interrupted, the same command goes on where it was. Ends with 0 once the campaign is
     complete, whatever the verdicts: known bad examples are part of a comparison.
@@ -55,9 +55,9 @@ def command(name: str, results: Path, lang: str, fresh: bool, jobs: int, as_json
 
 def _report(spec: Spec, lines: list[Line], folder: Path, lang: str, as_json: bool) -> None:
     plan = campaign.names_by_group(spec)
-    write_summary(folder, lines, lang, plan)
+    summary = write_summary(folder, lines, lang, plan)
     if as_json:
         click.echo(msgspec.json.encode({"campaign": spec.name, "trials": lines}).decode())
         return
-    print_tables(lines, lang, Console(), plan)
-    click.echo(f"\nresults: {folder}/summary.md, trials.jsonl, figures/")
+    print_tables(lines, lang, Console(), plan, folder)
+    click.echo(f"\nresults: {summary}, trials.jsonl, figures/")

@@ -21,5 +21,5 @@ def command(campaign: Path, lang: str) -> int:
     lines = ledger.read(campaign / "trials.jsonl")
     plan = names_by_group(stored_spec(campaign))
     write_summary(campaign, lines, lang, plan)
-    print_tables(lines, lang, Console(), plan)
+    print_tables(lines, lang, Console(), plan, campaign)
     return 0

@@ -1,9 +1,10 @@
-"""The article's figures, each a row: published, ours at a held request, ours by the clock, and whether the relation holds."""
+"""The article's figures, each a row: published, ours at a held request and by the clock, does it hold."""
 
 from __future__ import annotations
 
 from killtest.laboratory.facts import Absent, Facts, Ledger
 from killtest.laboratory.published import EXPERIMENTS, TITLE, Experiment, Figure
+from killtest.laboratory.words import said
 from killtest.report.table import Cell, Table
 
 _HEADINGS = (
@@ -16,17 +17,6 @@ _HEADINGS = (
     ("holds", "成立(卡住请求时)"),
     ("holds by the clock", "成立(按时钟)"),
 )
-_CAPTION = (
-    "Published: {title} (Scrapy · 38). The signal strikes while the site holds a request (request:19 INT, request:23"
-    " KILL, request:17 INT), so that page counts are the same in every run; by the clock (after:1.5) it hits another"
-    " page each time, and an import as well. Pages are counted without the start page. Bytes of records hang on the"
-    " length of the URLs. n = 1 trial each: killtest bench jobdir; one of them: killtest run scrapy_jobdir:article"
-    ' --fault "request:19 INT".',
-    "文章:{title}(Scrapy · 38)。信号在站点卡住某个请求时发出(request:19 INT、request:23 KILL、request:17 INT),"
-    "因此页数每次都相同;按时钟(after:1.5)则每次落在不同的页面,甚至落在导入阶段。页数不含起始页;记录的字节数取决于 URL "
-    '长度。每行 n = 1:killtest bench jobdir;单独一项:killtest run scrapy_jobdir:article --fault "request:19 INT"。',
-)
-_TITLE = ("The article's figures beside ours", "文章数据与我们的测量")
 _ABSENT = ("no data", "无数据")
 _NONE = ("–", "–")
 
@@ -35,7 +25,13 @@ def article_table(ledger: Ledger, lang: int) -> Table:
     """All published figures; `lang`: 0 English, 1 Chinese."""
     rows = [_row(ledger, experiment, figure, lang) for experiment in EXPERIMENTS for figure in experiment.figures]
     headings = tuple(heading[lang] for heading in _HEADINGS)
-    return Table("jobdir-article", _TITLE[lang], _CAPTION[lang].format(title=TITLE), headings, tuple(rows))
+    return Table(
+        "jobdir-article",
+        said("tables.article.title", lang),
+        said("tables.article.caption", lang, title=TITLE),
+        headings,
+        tuple(rows),
+    )
 
 
 def _row(ledger: Ledger, experiment: Experiment, figure: Figure, lang: int) -> tuple[Cell, ...]:

@@ -294,7 +294,7 @@ _LOCKED = (
         ("pages in run 2", "第二次运行的页数"),
         "0",
         lambda t: t.pages(1),
-        ("0", "0"),
+        ("none: the queue was in memory", "没有:队列在内存里"),
         lambda t: t.pages(1) == 0,
     ),
     Figure(
@@ -307,10 +307,16 @@ _LOCKED = (
 )
 
 EXPERIMENTS = (
-    Experiment(("one Ctrl-C: the JOBDIR", "一次 Ctrl-C:JOBDIR 的内容"), "article", "article-INT", "article-INT-timer", _ON_DISK),
+    Experiment(
+        ("one Ctrl-C: the JOBDIR", "一次 Ctrl-C:JOBDIR 的内容"), "article", "article-INT", "article-INT-timer", _ON_DISK
+    ),
     Experiment(("resume", "恢复"), "article", "article-INT", "article-INT-timer", _RESUMED),
-    Experiment(("run 3, own start()", "第三次运行,自定义 start()"), "article", "article-INT", "article-INT-timer", _THIRD),
-    Experiment(("the same, default start_urls", "同上,默认 start_urls"), "article_start_urls", "article-INT", None, _FOURTH),
+    Experiment(
+        ("run 3, own start()", "第三次运行,自定义 start()"), "article", "article-INT", "article-INT-timer", _THIRD
+    ),
+    Experiment(
+        ("the same, default start_urls", "同上,默认 start_urls"), "article_start_urls", "article-INT", None, _FOURTH
+    ),
     Experiment(("kill -9", "kill -9"), "article", "article-KILL", "article-KILL-timer", _KILLED),
     Experiment(("a lock in meta", "meta 中有锁"), "article_lock", "article-lock", "article-lock-timer", _LOCKED),
 )

@@ -157,6 +157,7 @@ ENGLISH: dict[str, str] = {
     "summary_no_timeline": "No timeline for {subject}: no trial has kept its evidence.",
     "summary_timeline": "Timeline of {trial}",
     "summary_article_figure": "Rows and requests per trial ({group})",
+    "summary_laboratory_figure": "Missing against repeated, per signal and variant",
     "summary_comparison_figure": "Rows and requests per trial, all subjects",
 }
 
@@ -290,6 +291,7 @@ CHINESE: dict[str, str] = {
     "summary_no_timeline": "{subject} 没有时间线图:没有试验保留了证据。",
     "summary_timeline": "{trial} 的时间线",
     "summary_article_figure": "每次试验的行数与请求数({group})",
+    "summary_laboratory_figure": "缺失与重复:按信号与变体",
     "summary_comparison_figure": "每次试验的行数与请求数,全部爬虫",
 }
 

@@ -1,5 +1,7 @@
 """The summary of a campaign: summary.md, summary.csv, tables/*.csv and figures/*, derived from the ledger.
 
+In Chinese it is summary.zh.md with tables/*.zh.csv beside them; figures are the same.
+
 Whatever is written can be thrown away and made again: same lines, same bytes. The one thing that is read
 besides the lines is the evidence of the trials that get a timeline.
 """
@@ -17,6 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from killtest.errors import UsageError
+from killtest.laboratory.facts import Ledger
+from killtest.laboratory.laboratory_figure import laboratory_figure
+from killtest.laboratory.laboratory_report import has_laboratory, laboratory_tables
+from killtest.laboratory.matrix import points
 from killtest.report.article import article_groups, article_tables, has_article
 from killtest.report.comparison import comparison_tables
 from killtest.report.figure import article_figure, comparison_figure, image
@@ -33,18 +39,25 @@ if TYPE_CHECKING:
 OUTCOME_ORDER = ("FAIL", "UNKNOWN", "PASS")
 
 
-def all_tables(lines: Sequence[Line], lang: str = "en", plan: Plan | None = None) -> list[Table]:
-    """Every table of a report: the article's where it applies, then the comparison.
+def all_tables(
+    lines: Sequence[Line], lang: str = "en", plan: Plan | None = None, campaign_dir: Path | None = None
+) -> list[Table]:
+    """Every table of a report: those of the articles where they apply, then the comparison.
 
-    Raises UsageError when pandas is missing, a trial occurs twice, or there are no tables in that language.
+    `campaign_dir` is where the laboratory looks for what its benches have written. Raises UsageError when pandas is
+    missing, a trial occurs twice, or there are no tables in that language.
     """
+    comparison = comparison_tables(lines, lang, plan)
     article = article_tables(lines, lang, plan) if has_article(lines) else []
-    return [*article, *comparison_tables(lines, lang, plan)]
+    laboratory = laboratory_tables(lines, lang, campaign_dir) if has_laboratory(lines) else []
+    return [*article, *laboratory, *comparison]
 
 
-def print_tables(lines: Sequence[Line], lang: str, console: Console, plan: Plan | None = None) -> None:
+def print_tables(
+    lines: Sequence[Line], lang: str, console: Console, plan: Plan | None = None, campaign_dir: Path | None = None
+) -> None:
     """Print every table: drawn on a terminal, as plain text elsewhere. Raises what `all_tables` raises."""
-    for table in all_tables(lines, lang, plan):
+    for table in all_tables(lines, lang, plan, campaign_dir):
         print_table(table, console)
 
 
@@ -64,17 +77,19 @@ def write_summary(
     language.
     """
     text = words(lang)
-    tables = all_tables(lines, lang, plan)
+    tables = all_tables(lines, lang, plan, campaign_dir)
+    suffix = "" if lang == "en" else f".{lang}"
     planned = None if plan is None else sum(map(len, plan.values()))
     _write(campaign_dir / "summary.csv", trials_csv(lines).encode())
     for table in tables:
-        _write(campaign_dir / "tables" / f"{_file_name(table.name)}.csv", csv_text(table).encode())
+        _write(campaign_dir / "tables" / f"{_file_name(table.name)}{suffix}.csv", csv_text(table).encode())
     links = [_write_figure(campaign_dir, *figure) for figure in _figures(campaign_dir, lines, text, plan)]
     links += _missing_timelines(campaign_dir, lines, text)
-    command = regenerate or f"killtest report {shlex.quote(str(campaign_dir))}"
+    language = "" if lang == "en" else f" --lang {lang}"
+    command = regenerate or f"killtest report {shlex.quote(str(campaign_dir))}{language}"
     parts = [_head(campaign_dir, lines, text, planned, command), *map(markdown, tables)]
     parts.append("\n\n".join([f"## {text['summary_figures']}", *links]) + "\n")
-    path = campaign_dir / "summary.md"
+    path = campaign_dir / f"summary{suffix}.md"
     _write(path, "\n".join(parts).encode())
     return path
 
@@ -120,6 +135,8 @@ def _figures(
         for group in article_groups(lines):
             title = text["summary_article_figure"].format(group=group)
             yield f"article-{group}", title, article_figure(lines, group, plan)
+    if has_laboratory(lines):
+        yield "jobdir", text["summary_laboratory_figure"], laboratory_figure(points(Ledger(lines)))
     if any(not line.get("control") for line in lines):
         yield "comparison", text["summary_comparison_figure"], comparison_figure(lines, plan)
     for line in timeline_trials(campaign_dir, lines).values():
