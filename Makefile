@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate zoo reference test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
+.PHONY: help killtest mixed gate jobdir zoo reference test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -23,6 +23,18 @@ mixed: $(VENV)/.run ## a campaign of clean stops followed by kills
 gate: $(VENV)/.run ## the gate on our own crawlers: the sound one must pass, the known bad one must fail
 	$(BIN)/killtest gate idempotent:short_lease
 	$(BIN)/killtest gate naive
+
+# What is known to fail ends with 1, which is a result and no reason to stop; anything else is.
+jobdir: $(VENV)/.run ## the JOBDIR laboratory: what Scrapy keeps on disk, what each interruption loses (about 15 minutes)
+	$(BIN)/killtest bench jobdir --jobs 2 --json $(if $(FRESH),--fresh) > /dev/null
+	$(BIN)/python bench/jobdir_mechanisms.py --out results/jobdir/mechanisms.jsonl
+	$(BIN)/python bench/jobdir_scale.py --out results/jobdir/scale.json
+	$(BIN)/killtest sweep scrapy_durable
+	$(BIN)/killtest explore scrapy_durable:one_request --jobs 2 $(JOBDIR_SHOP)
+	$(BIN)/killtest explore scrapy_jobdir:one_request --jobs 2 $(JOBDIR_SHOP) || test $$? -eq 1
+	$(BIN)/killtest report results/jobdir --lang zh > /dev/null
+	$(BIN)/killtest report results/jobdir
+JOBDIR_SHOP := --site list_pages=2 --site products=8
 
 zoo: $(VENV)/.run ## the bug zoo: every planted bug found exactly, nothing in its sound twin (a minute or two)
 	$(BIN)/killtest zoo --jobs 2
