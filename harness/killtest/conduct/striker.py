@@ -90,7 +90,7 @@ class Striker:
             self._strike_while_it_waits(life, due_s)
         elif not self._lacks_rows(life, due_s):
             self._history.note("due", due_s, incarnation=life.number, path=event["path"], n=event["n"])
-            self.strike(life, due_s, open_requests(event["open"]), Ends(event["client"], event["site"]))
+            self.strike(life, due_s, open_requests(event["open"]), msgspec.convert(event, Ends))
 
     def _strike_while_it_waits(self, life: Life, due_s: float) -> None:
         """The subject waits at the armed mark or durable step: freeze the site, strike, let both go on."""
