@@ -111,7 +111,7 @@ def test_listed_without_file(tmp_path: Path) -> None:
     assert [one.name for one in found.findings] == ["listed_without_file"] * 2
     assert "lists priority 7 of shop.test" in found.findings[0].words
     assert found.resume.loads == 3
-    assert "what was under way when the process died is in no file" in told(found)
+    assert "nothing in a queue is forgotten; what was under way when a process was killed is in no file" in told(found)
 
 
 def test_a_start_queue_alone_is_what_the_index_lists(tmp_path: Path) -> None:
