@@ -4,6 +4,7 @@ It answers each line of standard input with a line of JSON; the words of a line 
 
     write QUEUE FOLDER     queue some requests, take some out, and close cleanly
     resume QUEUE FOLDER    open it and take out all there is: what opening raised, what it gave, what came behind it
+    push QUEUE FOLDER      the same, after two new requests of the site a.test were queued
 """
 
 from __future__ import annotations
@@ -66,31 +67,52 @@ def requests() -> Iterable[Request]:
 
 def resume(queue: str, folder: str) -> dict[str, Any]:
     """What a resume gets out of that folder when the spider adds nothing."""
-    told: dict[str, Any] = {"opening": "", "urls": [], "errors": 0, "left": 0, "known": 0}
+    return drained(queue, folder, [])
+
+
+def push(queue: str, folder: str) -> dict[str, Any]:
+    """What it gets when the spider adds two requests."""
+    return drained(queue, folder, [Request(f"http://a.test/new{number}") for number in (1, 2)])
+
+
+def drained(queue: str, folder: str, new: list[Request]) -> dict[str, Any]:
+    """Open the folder, queue `new`, and take out all there is."""
+    told: dict[str, Any] = {"opening": "", "pushing": [], "urls": [], "errors": 0, "left": 0, "known": 0, "memory": 0}
     try:
         opened = scheduler(queue, folder)
         opened.open(opened.crawler.spider)  # type: ignore[union-attr, arg-type]
     except Exception as error:
-        return told | {"opening": type(error).__name__}
+        return told | {"opening": name_of(error)}
+    for request in new:
+        try:
+            opened.enqueue_request(request)
+        except Exception as error:
+            told["pushing"].append(name_of(error))
+    told["memory"] = len(opened.mqs)
     tries = 0
     while len(opened) and tries < TRIES:
         tries += 1
         try:
-            request = opened.next_request()
+            taken = opened.next_request()
         except Exception:
             told["errors"] += 1
             continue
-        if request is not None:
-            told["urls"].append(request.url)
+        if taken is not None:
+            told["urls"].append(taken.url)
             tries = 0
     return told | {"left": len(opened), "known": len(opened.df._fingerprints)}  # type: ignore[attr-defined]
+
+
+def name_of(error: Exception) -> str:
+    """The name of an exception without its module."""
+    return type(error).__name__
 
 
 def main() -> None:
     """Answer line by line."""
     for line in sys.stdin:
         what, queue, folder = line.rstrip("\n").split("\t")
-        print(json.dumps({"write": write, "resume": resume}[what](queue, folder)), flush=True)
+        print(json.dumps({"write": write, "resume": resume, "push": push}[what](queue, folder)), flush=True)
 
 
 if __name__ == "__main__":

@@ -203,3 +203,69 @@ def test_fingerprints_appended_behind_half_a_one(scrapy: Scrapy, tmp_path: Path)
     real = scrapy.ask("resume", QUEUES[0], tmp_path)
     assert [one.name for one in found.findings] == ["seen_misread"]
     assert found.fingerprints == real["known"] < 8 + 7
+
+
+QUEUE = "requests.queue/a.test-86564c7c410f437450097bf93f0734cf/0"
+
+
+def pushed(scrapy: Scrapy, queue: str, job: Path, change: Change) -> tuple[JobDir, dict[str, Any], list[str]]:
+    """Two new requests for a queue that is not listed: what was foretold, and what Scrapy made of that site's queue."""
+    scrapy.ask("write", queue, job)
+    (job / INDEX).unlink()
+    change(job)
+    foretold = inspect(job)
+    real = scrapy.ask("push", queue, job)
+    return foretold, real, [url.rpartition("/")[2] for url in real["urls"] if "a.test" in url]
+
+
+def told_of(foretold: JobDir) -> str:
+    return next(words for words in foretold.resume.words if words.startswith(f"{QUEUE} "))
+
+
+def test_an_unlisted_lifo_queue_comes_along_as_far_as_its_header_counts(scrapy: Scrapy, tmp_path: Path) -> None:
+    foretold, real, taken = pushed(scrapy, QUEUES[0], tmp_path / "whole", lambda _: None)
+    assert "then 2 of its requests are made as well" in told_of(foretold)
+    assert taken == ["new2", "new1", "1", "0"]
+    header = partial(put_header, name=QUEUE, count=0)
+    foretold, real, taken = pushed(scrapy, QUEUES[0], tmp_path / "killed", header)
+    assert "it is deleted once the new requests in it are made" in told_of(foretold)
+    assert (taken, (tmp_path / "killed" / QUEUE).exists(), real["left"]) == (["new2", "new1"], False, 0)
+
+
+def test_an_unlisted_fifo_queue_gives_its_oldest_in_the_place_of_the_new(scrapy: Scrapy, tmp_path: Path) -> None:
+    info = partial(remove, names=(f"{QUEUE}/info.json",))
+    foretold, _, taken = pushed(scrapy, QUEUES[1], tmp_path / "job", info)
+    assert "appended behind its records, and the oldest are made, as many as are new" in told_of(foretold)
+    assert (taken, (tmp_path / "job" / QUEUE).exists()) == (["0", "1"], False)
+
+
+def test_an_unlisted_sqlite_queue_comes_along(scrapy: Scrapy, tmp_path: Path) -> None:
+    foretold, _, taken = pushed(scrapy, QUEUES[2], tmp_path / "job", lambda _: None)
+    assert "then 2 of its requests are made as well" in told_of(foretold)
+    assert sorted(taken) == ["0", "1", "new1", "new2"]
+
+
+@pytest.mark.parametrize(
+    ("queue", "change", "error"),
+    [
+        (0, partial(fill, name=QUEUE, data=b""), "struct.error"),
+        (1, partial(fill, name=f"{QUEUE}/info.json", data=b"{}"), "KeyError"),
+        (2, partial(fill, name=QUEUE, data=b"no database, and longer than a header"), "error"),
+    ],
+)
+def test_what_can_not_be_opened_loses_every_request_queued_there(
+    queue: int, change: Change, error: str, scrapy: Scrapy, tmp_path: Path
+) -> None:
+    foretold, real, taken = pushed(scrapy, QUEUES[queue], tmp_path / "job", change)
+    if queue != 2:  # what is left of SQLite's file looks like a LIFO queue
+        assert f"each request queued there raises {error} and is lost, and its fingerprint is kept" in told_of(foretold)
+        assert real["pushing"] == [error.rpartition(".")[2]] * 2
+    assert (taken, real["memory"]) == ([], 0)
+    assert real["known"] == foretold.fingerprints + 2
+
+
+def test_an_info_that_is_no_json_sends_requests_into_memory(scrapy: Scrapy, tmp_path: Path) -> None:
+    change = partial(fill, name=f"{QUEUE}/info.json", data=b"{")
+    foretold, real, taken = pushed(scrapy, QUEUES[1], tmp_path / "job", change)
+    assert "goes into memory, as if it could not be serialized" in told_of(foretold)
+    assert (taken, real["memory"], real["pushing"]) == (["new2", "new1"], 2, [])

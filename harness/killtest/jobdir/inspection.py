@@ -139,7 +139,7 @@ class _Inspection:
         data = self._read(name)
         if data is None:
             return None
-        is_sqlite = data.startswith(sqlite.MAGIC) or (not data and self._is_sqlite(place.path))
+        is_sqlite = data.startswith(sqlite.MAGIC) or (sqlite.MAGIC.startswith(data) and self._is_sqlite(place.path))
         stored = self._sqlite(place.path) if is_sqlite else lifo_file.read(data)
         self._known[name] = (_KINDS[stored.kind], _holds(stored))
         for ending in COMPANIONS if is_sqlite else ():
@@ -147,7 +147,7 @@ class _Inspection:
         return stored
 
     def _is_sqlite(self, empty: Path) -> bool:
-        """Whether an empty file is a new database: its journal is there, or another queue is a database."""
+        """Whether a file without content is a new database: its journal is there, or another queue is a database."""
         folders = {empty.parent, *contents.entries(self._folder / FOLDER)}
         beside = (contents.begins(path, sqlite.MAGIC) for folder in folders for path in contents.entries(folder))
         return empty.with_name(empty.name + "-journal").exists() or any(beside)

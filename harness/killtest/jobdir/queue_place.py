@@ -10,7 +10,7 @@ from killtest.jobdir import contents
 from killtest.jobdir.index_file import NO_SLOT
 
 FOLDER = "requests.queue"
-_NAME = re.compile(r"(-?[0-9]{1,18})(s?)")
+_NAME = re.compile(r"(0|-?[1-9][0-9]{0,17})(s?)")
 _SLOT = re.compile(r"(.*)-([0-9a-f]{32})", re.DOTALL)
 COMPANIONS = ("-journal", "-wal", "-shm")
 

@@ -1,7 +1,8 @@
 """What a resume with Scrapy 2.19 does with a JOBDIR, in words.
 
-Every sentence was first seen: tests/process/test_jobdir_resume.py damages a real JOBDIR and lets Scrapy resume it.
-It is assumed that the settings are those of the crawl that wrote it (queue classes, priority queue).
+Every sentence was seen to be so: tests/process/test_jobdir_resume.py and tests/end_to_end/test_inspect.py damage
+JOBDIRs that Scrapy wrote and let it resume them. It is assumed that the settings are those of the crawl that wrote it
+(queue classes, priority queue).
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,7 +52,10 @@ def foretell(disk: OnDisk, is_clean: bool) -> Resume:
     words.append(_loaded(loads(disk), pending))
     for queue in disk.queues:
         words += _queue_words(queue, queue.path in reached)
-    words += [_seen_words(disk.seen), *_forgotten_words(forgets, is_clean), _state_words(disk.state)]
+    words += [_seen_words(disk.seen), _forgotten_words(forgets, is_clean)]
+    if not is_clean:
+        words.append("what was under way when a process was killed is in no file")
+    words.append(_state_words(disk.state))
     return Resume(loads(disk), forgets.requests, tuple(words))
 
 
@@ -90,7 +94,7 @@ def _queue_words(queue: Queue, is_reached: bool) -> Iterator[str]:
         yield f"{name} is not loaded; {_pushed_to(queue)}"
     elif not queue.listed and queue.pending.requests:
         yield f"{name} is not loaded{_until_pushed(queue)}"
-    elif queue.listed and not is_reached and queue.pending.requests:
+    elif queue.listed and not is_reached and queue.believed:
         yield f"{name} waits behind one that never gets empty"
     elif queue.listed:
         yield from (f"{name}: {words}" for words in _listed_words(queue))
@@ -132,19 +136,13 @@ def _seen_words(seen: Seen) -> str:
     return f"{counted(count, 'fingerprint')} {'is' if count == 1 else 'are'} known: links to those pages are filtered"
 
 
-def _forgotten_words(forgets: Count, is_clean: bool) -> Iterator[str]:
+def _forgotten_words(forgets: Count, is_clean: bool) -> str:
     if not forgets.requests:
-        yield (
-            "nothing is forgotten"
-            if is_clean
-            else ("nothing else on disk is forgotten; what was under way when the process died is in no file")
-        )
-        return
+        return "nothing is forgotten" if is_clean else "nothing in a queue is forgotten"
     name = f"{counted(forgets.requests, 'queued request')} {'is' if forgets.requests == 1 else 'are'} forgotten"
     if forgets.known:
-        yield f"{name}; the fingerprints of {forgets.known} are known: no link leads to those any more"
-    else:
-        yield f"{name}; made again only where a link or the spider's start leads there"
+        return f"{name}; the fingerprints of {forgets.known} are known: no link leads to those any more"
+    return f"{name}; made again only where a link or the spider's start leads there"
 
 
 def _state_words(state: State | str | None) -> str:
