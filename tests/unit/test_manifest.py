@@ -95,6 +95,19 @@ def test_mistake_in_the_patterns_of_a_files_store_is_named(patterns: str, compla
     assert complaint in str(caught.value)
 
 
+def test_arguments_are_the_last_words_of_both_commands(tmp_path: Path) -> None:
+    text = GOOD.replace("[store]", 'restart = ["sh", "again.sh"]\narguments = ["-v"]\n\n[store]')
+    path = written(tmp_path, text + '\n[variants.quiet]\narguments = ["-q", "{site_url}"]\n')
+    plain, quiet = manifest.load(path), manifest.load(path, "quiet")
+    assert plain.command[-1] == "-v"
+    assert plain.restart == ("sh", "again.sh", "-v")
+    assert quiet.restart == ("sh", "again.sh", "-q", "{site_url}")
+    assert quiet.command == (*plain.command[:-1], "-q", "{site_url}")
+    for wrong in ('"-v"', "[1]"):
+        with pytest.raises(UsageError, match="arguments = .* is no list of words"):
+            manifest.load(written(tmp_path, GOOD.replace("[store]", f"arguments = {wrong}\n\n[store]")))
+
+
 def test_unknown_variant_names_the_known_ones(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no variant 'fast'; it has: slow"):
         manifest.load(written(tmp_path, GOOD), "fast")
@@ -247,7 +260,9 @@ def test_campaign_mistakes_are_said(text: str, complaint: str, tmp_path: Path) -
 
 
 def test_unknown_campaign_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match="unknown campaign 'artcle'; there are: article, comparison, mixed, quick"):
+    with pytest.raises(
+        UsageError, match="unknown campaign 'artcle'; there are: article, comparison, jobdir, mixed, quick"
+    ):
         campaign.find("artcle")
 
 

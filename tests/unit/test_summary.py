@@ -85,6 +85,20 @@ def test_the_same_lines_give_the_same_bytes(tmp_path: Path, lang: str) -> None:
     assert files(tmp_path / "one") == files(tmp_path / "two")
 
 
+def test_both_languages_stand_beside_each_other(tmp_path: Path) -> None:
+    write_summary(tmp_path, LINES)
+    english = files(tmp_path)
+    path = write_summary(tmp_path, LINES, "zh")
+    both = files(tmp_path)
+    assert path.name == "summary.zh.md"
+    assert "killtest report" in path.read_text("utf-8")
+    assert "--lang zh" in path.read_text("utf-8")
+    assert {name: both[name] for name in english} == english
+    assert {name.removesuffix(".zh.csv") for name in both if name.endswith(".zh.csv")} == {
+        name.removesuffix(".csv") for name in english if name.startswith("tables")
+    }
+
+
 def test_making_it_again_leaves_nothing_besides(tmp_path: Path) -> None:
     write_summary(tmp_path, LINES)
     before = files(tmp_path)

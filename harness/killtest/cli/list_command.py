@@ -1,5 +1,7 @@
 """`killtest list`: the subjects and campaigns that come with killtest."""
 
+import textwrap
+
 import click
 import msgspec
 
@@ -20,9 +22,16 @@ def command(as_json: bool) -> int:
         click.echo(msgspec.json.encode(table).decode())
         return 0
     for who in subjects:
-        variants = "".join(f"\n{'':16} variant {who.name}:{name}" for name in who.variants)
-        click.echo(f"{who.name:16} {who.title}{variants}")
+        click.echo(f"{who.name:16} {who.title}")
+        if who.variants:
+            click.echo(_variants(list(who.variants)))
     click.echo()
     for spec in campaigns:
         click.echo(f"{spec.name:16} {spec.title}")
     return 0
+
+
+def _variants(names: list[str]) -> str:
+    """The names behind the colon of `killtest run SUBJECT:VARIANT`, in as few lines as they need."""
+    blank = " " * 17
+    return textwrap.fill(f":{' :'.join(names)}", 118, initial_indent=blank, subsequent_indent=blank)
