@@ -104,7 +104,7 @@ def test_arguments_are_the_last_words_of_both_commands(tmp_path: Path) -> None:
     assert quiet.restart == ("sh", "again.sh", "-q", "{site_url}")
     assert quiet.command == (*plain.command[:-1], "-q", "{site_url}")
     for wrong in ('"-v"', "[1]"):
-        with pytest.raises(UsageError, match="arguments = .* is no list of words"):
+        with pytest.raises(UsageError, match=r"arguments = .* is no list of words"):
             manifest.load(written(tmp_path, GOOD.replace("[store]", f"arguments = {wrong}\n\n[store]")))
 
 
@@ -189,7 +189,7 @@ def campaign_file(tmp_path: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["article", "comparison", "mixed", "quick"])
+@pytest.mark.parametrize("name", ["article", "comparison", "jobdir", "mixed", "quick"])
 def test_shipped_campaigns_are_sound(name: str) -> None:
     spec = campaign.load(campaign.find(name))
     assert spec.name == name
