@@ -164,6 +164,10 @@ class _Asked(Ledger):
         self.trials.add((f"{subject}:{variant}" if variant else subject, schedule))
         return Ledger([clean_stop()]).of("article", "article-INT")
 
+    def control(self, variant: str) -> Any:
+        self.trials.add((f"scrapy_jobdir:{variant}", "control-1"))
+        return Ledger([clean_stop()]).of("article", "article-INT")
+
     def through(self, ask: Callable[[Ledger], Any]) -> None:
         ask(self)
 
@@ -204,6 +208,14 @@ def test_the_matrix_shows_missing_repeated_and_what_else_was_found() -> None:
     assert [(one.missing, one.repeated) for one in points(ledger)] == [(275, 1), (0, 0)]
     assert image(laboratory_figure(points(ledger)), "svg") == image(laboratory_figure(points(ledger)), "svg")
     laboratory_figure([])
+
+
+def test_a_control_is_asked_for_apart() -> None:
+    control = line("two_processes", "control-1", [], missing=1, repeated=600) | {"control": True}
+    ledger = Ledger([control])
+    assert (ledger.lines, ledger.control("two_processes").repeated) == ([], 600)
+    with pytest.raises(Absent, match="no control of scrapy_jobdir:fifo"):
+        ledger.control("fifo")
 
 
 def test_flushes_come_in_the_order_of_their_requests() -> None:

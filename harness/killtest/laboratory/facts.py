@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from killtest.report.frame import Line, subject_label
@@ -123,6 +123,7 @@ class Ledger:
     def __init__(self, lines: Sequence[Line]) -> None:
         """`lines`: trials.jsonl of the campaign `jobdir`."""
         self.lines = [line for line in lines if not line.get("control")]
+        self._controls = {subject_label(line): line for line in lines if line.get("control")}
         self._by_name = {(subject_label(line), line["schedule"]["name"]): line for line in self.lines}
 
     def of(self, variant: str | None, schedule: str, subject: str = JOBDIR) -> Facts:
@@ -132,10 +133,9 @@ class Ledger:
             raise Absent(f"no judged trial of {subject}:{variant} under {schedule}")
         return Facts(line)
 
-
-def known(get: Callable[[], Any], otherwise: Any) -> Any:
-    """What `get` gives, or `otherwise` where a fact is absent."""
-    try:
-        return get()
-    except Absent:
-        return otherwise
+    def control(self, variant: str) -> Facts:
+        """The undisturbed trial of a variant. Absent when it has not run."""
+        line = self._controls.get(f"{JOBDIR}:{variant}")
+        if line is None or not line.get("data"):
+            raise Absent(f"no control of {JOBDIR}:{variant}")
+        return Facts(line)

@@ -42,15 +42,16 @@ OUTCOME_ORDER = ("FAIL", "UNKNOWN", "PASS")
 def all_tables(
     lines: Sequence[Line], lang: str = "en", plan: Plan | None = None, campaign_dir: Path | None = None
 ) -> list[Table]:
-    """Every table of a report: those of the articles where they apply, then the comparison.
+    """Every table of a report: the first article's where it applies, then the comparison; or those of the laboratory.
 
     `campaign_dir` is where the laboratory looks for what its benches have written. Raises UsageError when pandas is
     missing, a trial occurs twice, or there are no tables in that language.
     """
-    comparison = comparison_tables(lines, lang, plan)
+    if has_laboratory(lines):  # a comparison of its forty variants would say the same in two hundred lines
+        ledger_frame(lines)
+        return laboratory_tables(lines, lang, campaign_dir)
     article = article_tables(lines, lang, plan) if has_article(lines) else []
-    laboratory = laboratory_tables(lines, lang, campaign_dir) if has_laboratory(lines) else []
-    return [*article, *laboratory, *comparison]
+    return [*article, *comparison_tables(lines, lang, plan)]
 
 
 def print_tables(
@@ -137,6 +138,7 @@ def _figures(
             yield f"article-{group}", title, article_figure(lines, group, plan)
     if has_laboratory(lines):
         yield "jobdir", text["summary_laboratory_figure"], laboratory_figure(points(Ledger(lines)))
+        return
     if any(not line.get("control") for line in lines):
         yield "comparison", text["summary_comparison_figure"], comparison_figure(lines, plan)
     for line in timeline_trials(campaign_dir, lines).values():
@@ -165,6 +167,8 @@ def timeline_trials(campaign_dir: Path, lines: Sequence[Line]) -> dict[str, Line
 
 def _missing_timelines(campaign_dir: Path, lines: Sequence[Line], text: Words) -> list[str]:
     """A sentence for each subject that gets no timeline; a figure that is absent is not left unsaid."""
+    if has_laboratory(lines):
+        return []
     without = [label for label, line in timeline_trials(campaign_dir, lines).items() if line is None]
     return [text["summary_no_timeline"].format(subject=label) for label in without]
 
