@@ -73,7 +73,7 @@ def survey(folder: Path) -> list[Ability]:
         _pidfd(),
         _sockets(),
         _steps(),
-        _extra("scrapy", "the reference crawler scrapy_jobdir"),
+        _extra("scrapy", "the reference crawlers scrapy_jobdir and scrapy_durable"),
         _extra("report", "tables as CSV and figures"),
         _extra("explore", "restarts on another clock, so that leases need not be waited for"),
         _disk(folder),

@@ -253,7 +253,13 @@ def test_judge_says_the_same_again_and_changes_nothing(tmp_path: Path) -> None:
 
 def test_list_names_subjects_and_campaigns(tmp_path: Path) -> None:
     told = json.loads(killtest("list", "--json", cwd=tmp_path).stdout)
-    assert {one["name"] for one in told["subjects"]} >= {"naive", "idempotent", "scrapy_jobdir", "append_jsonl"}
+    assert {one["name"] for one in told["subjects"]} >= {
+        "naive",
+        "idempotent",
+        "scrapy_jobdir",
+        "scrapy_durable",
+        "append_jsonl",
+    }
     assert {one["name"] for one in told["campaigns"]} == {"article", "comparison", "jobdir", "mixed", "quick"}
     said = killtest("list", cwd=tmp_path).stdout
     assert re.search(r"^idempotent +\S.*\n +:short_lease", said, re.MULTILINE)

@@ -94,3 +94,14 @@ def test_every_reference_subject_has_a_title_and_says_what_to_expect() -> None:
         who = subject.find(name)
         assert who.title
         assert who.expect in ("PASS", "FAIL")
+
+
+def test_the_durable_page_shows_the_add_on_as_it_is_and_counts_its_lines() -> None:
+    text = (ROOT / "docs" / "durable-scrapy.md").read_text("utf-8")
+    source = (ROOT / "crawlers" / "scrapy_durable" / "durable.py").read_text("utf-8")
+    assert f"```python\n{source}```" in text
+    undocumented = re.sub(r'^ *""".*"""$', "", source, flags=re.MULTILINE)
+    lines = [line for line in undocumented.splitlines() if line.strip()]
+    assert f"\n{len(lines)} lines, of those that are neither blank nor a docstring" in text
+    assert f"({len(source.splitlines())} with them)" in text
+    assert len(lines) < 60

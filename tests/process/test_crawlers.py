@@ -26,7 +26,7 @@ from crawler_run import (
     stored,
 )
 
-ALL = ["append_jsonl", "idempotent", "naive", "scrapy_jobdir"]
+ALL = ["append_jsonl", "idempotent", "naive", "scrapy_durable", "scrapy_jobdir"]
 QUICK = {"RETRY_SECONDS": "0.01", "LEASE_SECONDS": "0.3"}
 JUDGED = ("sku", "title", "price", "currency", "availability")
 
@@ -84,6 +84,14 @@ def test_a_second_start_of_idempotent_changes_nothing_and_asks_for_nothing(tmp_p
         again = run("idempotent", tmp_path, site.url)
         assert again.stderr == "finished: 0 pages now, 33 known, 0 given up\n"
         assert (frontier_rows(tmp_path), record_rows(tmp_path), site.requests()) == before
+
+
+def test_a_second_start_of_scrapy_durable_asks_for_nothing(tmp_path: Path) -> None:
+    with real_site() as site:
+        codes = [run("scrapy_durable", tmp_path, site.url).returncode for _ in range(2)]
+        assert codes == [0, 0]
+        assert judged(stored("scrapy_durable", tmp_path)) == judged(site.truth())
+        assert site.requests() == site.minimum
 
 
 def test_a_killed_crawl_repeats_the_page_in_flight_and_no_other(tmp_path: Path) -> None:

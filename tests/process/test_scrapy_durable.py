@@ -126,6 +126,17 @@ def test_a_page_that_fails_for_good_does_not_keep_the_run_and_is_tried_by_the_ne
         assert asked_again(tmp_path, shop) == {}
 
 
+def test_what_an_errback_asks_for_instead_stands_for_the_failed_request(tmp_path: Path) -> None:
+    with let_go() as held:
+        script = {"/start": page("/a", how="mirror"), "/a": [Answer("half", cut=2)], "/a/mirror": [held, *item("a")]}
+        with scripted_shop(script) as shop:
+            with crawling(tmp_path, shop):
+                shop.wait_for("/a/mirror")
+            assert asked_again(tmp_path, shop) == {"/a/mirror": 1}
+            assert items(tmp_path) == ["a", "failed"]
+            assert asked_again(tmp_path, shop) == {}
+
+
 def test_a_page_that_is_not_there_is_done(tmp_path: Path) -> None:
     with scripted_shop({"/start": page("/gone")}) as shop:
         crawl(tmp_path, shop)
@@ -181,8 +192,8 @@ def test_a_request_with_the_meta_of_its_page_is_one_of_its_own(how: str, tmp_pat
 
 @pytest.mark.parametrize("bad", ["<b>", "<i>bad</i>"], ids=["callback", "pipeline"])
 def test_a_page_whose_callback_or_pipeline_raised_is_tried_by_the_next_start(bad: str, tmp_path: Path) -> None:
-    script = {"/start": page("/p"), "/a": item("a")}
-    with scripted_shop({**script, "/p": page("/a", more="<i>p</i>" + bad) + page("/a", "/b", more="<i>q</i>")}) as shop:
+    pages = page("/a", how="copy", more="<i>p</i>" + bad) + page("/a", "/b", more="<i>q</i>")
+    with scripted_shop({"/start": page("/p"), "/p": pages, "/a": item("a")}) as shop:
         log = crawl(tmp_path, shop)
         assert ("ValueError: boom" if bad == "<b>" else "OSError: the store is full") in log
         assert shop.seen == {"/start": 1, "/p": 1, "/a": 1}  # what it had asked for is followed

@@ -1,7 +1,8 @@
 """A spider under `durable.py` that does what the pages tell it, for tests/process/test_scrapy_durable.py.
 
 <i>x</i>   an item, appended to items.txt; its pipeline raises at "bad" and drops "dropped"
-<a href>   a request; class: again (dont_filter), copy (the response's meta), lambda (can't be pickled)
+<a href>   a request; class: again (dont_filter), copy (the response's meta), lambda (can't be pickled),
+           mirror (an errback that asks for /mirror instead)
 <b>        the callback raises behind all this
 """
 
@@ -47,6 +48,11 @@ class WaywardSpider(scrapy.Spider):
                 (lambda response: None) if "lambda" in how else self.parse,
                 dont_filter="again" in how,
                 meta=response.meta if "copy" in how else None,
+                errback=self.mirrored if "mirror" in how else None,
             )
         if response.css("b"):
             raise ValueError("boom")
+
+    def mirrored(self, failure):
+        yield {"text": "failed"}
+        yield failure.request.replace(url=failure.request.url + "/mirror")
