@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from killtest.laboratory.facts import Facts, Ledger
+from killtest.laboratory.facts import Absent, Facts, Ledger
 from killtest.laboratory.flush_table import flushes, killed_at
 from killtest.laboratory.matrix import outcome_words
 
@@ -78,6 +78,21 @@ def _hosts(ledger: Ledger) -> Values:
         "kill": outcome_words(ledger.of("hosts", "shop-KILL")),
         "both": outcome_words(ledger.of("hosts", "shop-INT-KILL")),
     }
+
+
+def _durable(ledger: Ledger) -> list[Facts]:
+    """All trials of the durable scheduler, whatever its settings; the HTTP cache is another way."""
+    lines = [line for line in ledger.lines if line["subject"] == "scrapy_durable" and line["variant"] != "http_cache"]
+    if not lines:
+        raise Absent("no trial of scrapy_durable")
+    return [Facts(line) for line in lines]
+
+
+def _survived(ledger: Ledger) -> Values:
+    trials = _durable(ledger)
+    struck = [trial.repeated / max(1, len(trial.line["faults"])) for trial in trials]
+    passed = sum(trial.line["outcome"] == "PASS" for trial in trials)
+    return {"passed": passed, "n": len(trials), "most": f"{max(struck):.0f}"}
 
 
 ANSWERS = (
@@ -222,5 +237,11 @@ ANSWERS = (
         },
         lambda ledger: ledger.of("sitemap", "shop-INT").missing == 0 and ledger.of("sitemap", "shop-KILL").missing > 0,
         _run("sitemap", "request:250 KILL"),
+    ),
+    Answer(
+        "durable",
+        _survived,
+        lambda ledger: all(trial.line["outcome"] == "PASS" for trial in _durable(ledger)),
+        'killtest run scrapy_durable --fault "request:250 KILL"',
     ),
 )
