@@ -5,7 +5,8 @@
 For each mechanism of killtest.laboratory.mechanisms: `killtest run` with the schedule it was found with, `killtest
 shrink` to the fewest and earliest faults that give the same findings (at most S seconds each; a single fault before
 one durable step, which `killtest explore` has named, is as short as can be), and `killtest run` with what is left,
-whose line, JOBDIR included, goes into FILE. Fails when a mechanism does not come again.
+whose line, JOBDIR included, goes into FILE, as does scrapy_durable's under the same schedule on the same shop. Fails
+when a mechanism does not come again.
 """
 
 from __future__ import annotations
@@ -19,9 +20,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from killtest.laboratory.mechanisms import MECHANISMS, Mechanism
+from killtest.plan import subject
 
 SUBJECT = "scrapy_jobdir"
+DURABLE = "scrapy_durable:one_request"
 _RUNS = 14
 _JOBS = 2  # the schedules hang on held requests, not on seconds
 _ROW = "{:18} {:>5} {:>8}  {:44} {}"
@@ -66,6 +70,7 @@ def measured(mechanism: Mechanism, seconds: float) -> dict[str, Any]:
             shown = answer["faults"] is not None
             shrunk = answer if shown else shrunk
         last = run(who, tuple(shrunk["faults"]), site, folder)
+        durable = run(DURABLE, tuple(shrunk["faults"]), shop_of(who, mechanism), folder)
     return {
         "name": mechanism.name,
         "subject": who,
@@ -77,7 +82,14 @@ def measured(mechanism: Mechanism, seconds: float) -> dict[str, Any]:
         "shown": shown and last["outcome"] == "FAIL",
         "command": f"killtest run {who} " + " ".join([*site, *(f'--fault "{fault}"' for fault in shrunk["faults"])]),
         "line": last,
+        "durable": durable,
     }
+
+
+def shop_of(who: str, mechanism: Mechanism) -> list[str]:
+    """The shop of that mechanism, as words for another subject; addresses of its own are the spider's affair."""
+    shop = msgspec.to_builtins(subject.find(who).site) | mechanism.site
+    return [word for name, value in shop.items() for word in ("--site", f"{name}={value}")]
 
 
 def told(line: dict[str, Any]) -> str:
@@ -86,7 +98,9 @@ def told(line: dict[str, Any]) -> str:
     result = f"{data['lost']['count']} lost, {data['missed']['count']} missed, {ending}"
     unfinished = "" if line["complete"] else " (budget used up)"
     shown = result if line["shown"] else f"NOT SHOWN: {result}"
-    return _ROW.format(line["name"], line["runs"], line["seconds"], "; ".join(line["faults"]) + unfinished, shown)
+    durable = f"; {DURABLE}: {line['durable']['outcome']}"
+    faults = "; ".join(line["faults"]) + unfinished
+    return _ROW.format(line["name"], line["runs"], line["seconds"], faults, shown + durable)
 
 
 def run(who: str, faults: tuple[str, ...], site: list[str], folder: str) -> dict[str, Any]:

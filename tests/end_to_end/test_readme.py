@@ -10,9 +10,8 @@ import pytest
 from killtest.campaigns import ledger
 from killtest.campaigns.campaign_folder import stored_spec
 from killtest.plan.campaign import names_by_group
-from killtest.report.article import article_tables
-from killtest.report.comparison import comparison_tables
-from killtest.report.table import Table, markdown
+from killtest.report.summary import all_tables
+from killtest.report.table import Table, csv_text, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
@@ -50,13 +49,14 @@ def test_the_mended_example_passes_as_printed(tmp_path: Path) -> None:
 def tables_of(campaign: str) -> list[Table]:
     folder = ROOT / "results" / "reference" / campaign
     lines, plan = ledger.read(folder / "trials.jsonl"), names_by_group(stored_spec(folder))
-    own = article_tables(lines, plan=plan) if campaign == "article" else []
-    return [*own, *comparison_tables(lines, plan=plan)]
+    return all_tables(lines, plan=plan, campaign_dir=folder)
 
 
-@pytest.mark.parametrize(("campaign", "name"), [("article", "article"), ("comparison", "findings")])
+@pytest.mark.parametrize(
+    ("campaign", "name"), [("article", "article-"), ("comparison", "findings"), ("jobdir", "jobdir-matrix")]
+)
 def test_tables_are_those_of_the_reference_results(campaign: str, name: str) -> None:
-    table = next(table for table in tables_of(campaign) if table.name.partition("-")[0] == name)
+    table = next(table for table in tables_of(campaign) if table.name.startswith(name))
     rows = [line for line in markdown(table).splitlines() if line.startswith("|")]
     assert "\n".join(rows) in README
 
@@ -75,3 +75,16 @@ def test_reference_results_hold_what_is_claimed_of_every_trial(campaign: str) ->
         elif line["subject"] in ("naive", "append_jsonl"):
             assert rows == 500 + rows_after[-2]
     assert len(lines) == {"article": 14, "comparison": 66, "mixed": 48}[campaign]
+
+
+def test_reference_results_of_the_laboratory_hold_what_is_claimed() -> None:
+    tables = {table.name: table for table in tables_of("jobdir")}
+    folder = ROOT / "results" / "reference" / "jobdir"
+    for name, table in tables.items():
+        assert (folder / "tables" / f"{name}.csv").read_text("utf-8") == csv_text(table)
+        assert table.rows
+    assert {row[6] for row in tables["jobdir-article"].rows} == {"true"}
+    assert {row[2] for row in tables["jobdir-answers"].rows} == {"true"}
+    assert not [row for row in tables["jobdir-mechanisms"].rows if row[3] in ("not run", "not shown in this run")]
+    lines = [line for line in ledger.read(folder / "trials.jsonl") if line["subject"] == "scrapy_durable"]
+    assert {line["outcome"] for line in lines} == {"PASS"}

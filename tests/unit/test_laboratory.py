@@ -18,6 +18,7 @@ from killtest.laboratory.answers import ANSWERS
 from killtest.laboratory.article_table import article_table
 from killtest.laboratory.damage_table import FILES, HOWS, damage_table
 from killtest.laboratory.facts import Absent, Ledger
+from killtest.laboratory.files_table import files_table
 from killtest.laboratory.flush_table import flush_table
 from killtest.laboratory.laboratory_figure import laboratory_figure
 from killtest.laboratory.laboratory_report import has_laboratory, laboratory_tables
@@ -123,10 +124,10 @@ def test_what_has_not_run_says_so_in_every_table(lang: int) -> None:
     nothing = ("no data", "无数据")[lang]
     tables = laboratory_tables([], LANGUAGES[lang], None)
     assert {row[3] for row in tables[0].rows} == {nothing}
-    assert {row[2] for row in tables[1].rows} == {nothing, "true"}  # Windows stays open
-    assert {row[3] for row in tables[2].rows} == {("not run", "未运行")[lang]}
-    assert tables[3].rows == tables[4].rows == tables[6].rows == ()
-    assert {row[1] for row in tables[5].rows} == {nothing}
+    assert {row[2] for row in tables[2].rows} == {nothing, "true"}  # Windows stays open
+    assert {row[3] for row in tables[3].rows} == {("not run", "未运行")[lang]}
+    assert {row[1] for row in tables[6].rows} == {nothing}
+    assert all(tables[i].rows == () for i in (1, 4, 5, 7))
 
 
 def test_an_unknown_trial_is_no_measurement() -> None:
@@ -242,6 +243,15 @@ def test_flushes_come_in_the_order_of_their_requests() -> None:
     assert rows == ((187, 186, 0, 0, 0, 1, 9), (188, 187, 186, 4092, 0, 1, 9))
 
 
+def test_the_files_of_the_articles_jobdir() -> None:
+    rows = {Path(row[0]).name: row[1:] for row in files_table(Ledger(article()), 0).rows}
+    assert rows["requests.seen"][0::3] == (902, "41 fingerprints of 2 + 20 bytes")
+    assert rows["spider.state"][3] == "count: 18, urls: 18 (lists by their length)"
+    assert rows["active.json"][3] == "{'127.0.0.1': [0]}"
+    assert rows["info.json"][3] == "22 requests left"
+    assert rows["q00000"][1:4:2] == ("10,510", "40 records, 22 of them behind the position")
+
+
 def test_a_damaged_file_and_what_it_cost() -> None:
     starts = [incarnation(0, 30, 1, jobdir()), incarnation(1, 0, 0, jobdir())]
     table = damage_table(Ledger([line("index_cut", "damaged", starts, missing=20, ending="refused_start")]), 1)
@@ -256,7 +266,7 @@ def measured(**changes: Any) -> Line:
     starts = [incarnation(0, 188, 1, before, ended_by="fault"), incarnation(1, 1, 1, emptied())]
     trial = line("chain", "request-188-KILL", starts, missing=313, repeated=1)
     told = {"name": "forgotten-queue", "faults": ["request:188 KILL"], "shown": True, "command": "killtest run …"}
-    return told | {"line": trial} | changes
+    return told | {"line": trial, "durable": line(None, "request-188-KILL", [], products=500, repeated=8)} | changes
 
 
 def test_a_mechanism_shows_its_shortest_schedule_and_the_files_at_the_kill() -> None:
@@ -266,7 +276,8 @@ def test_a_mechanism_shows_its_shortest_schedule_and_the_files_at_the_kill() -> 
         "requests.seen 4,092 bytes, 186 fingerprints; no active.json; "
         "LIFO queue 0: 19 records, its count says nothing: it can't be read"
     )
-    assert row[6] == "durable scheduler metadata (active.json); a crash-safe duplicate filter"
+    assert row[5] == "PASS 0 (8)"
+    assert row[7] == "durable scheduler metadata (active.json); a crash-safe duplicate filter"
     assert mechanism_table([measured(shown=False)], 0).rows[0][3] == "not shown in this run"
 
 

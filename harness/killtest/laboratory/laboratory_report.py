@@ -13,6 +13,7 @@ from killtest.laboratory.answer_table import answer_table
 from killtest.laboratory.article_table import article_table
 from killtest.laboratory.damage_table import damage_table
 from killtest.laboratory.facts import Ledger
+from killtest.laboratory.files_table import files_table
 from killtest.laboratory.flush_table import flush_table
 from killtest.laboratory.matrix import matrix_table
 from killtest.laboratory.mechanism_table import mechanism_table
@@ -42,6 +43,7 @@ def laboratory_tables(lines: Sequence[Line], lang: str, campaign_dir: Path | Non
     scale = _object(campaign_dir / SCALE_FILE) if campaign_dir else None
     return [
         article_table(ledger, index),
+        files_table(ledger, index),
         answer_table(ledger, index),
         mechanism_table(measured, index),
         matrix_table(ledger, index),

@@ -18,6 +18,7 @@ _HEADINGS = (
     ("shortest schedule", "最短的故障序列"),
     ("missing (repeated)", "缺失(重复)"),
     ("on disk at that moment", "当时磁盘上"),
+    ("scrapy_durable, same schedule", "scrapy_durable,同一故障序列"),
     ("why", "原因"),
     ("point of scrapy/scrapy#7978", "对应 scrapy/scrapy#7978"),
 )
@@ -57,11 +58,12 @@ def mechanism_table(measured: Sequence[Line], lang: int) -> Table:
 def _row(mechanism: Mechanism, measured: Line | None, lang: int) -> tuple[Cell, ...]:
     points = "; ".join(said(f"points.{name}", lang) for name in mechanism.points)
     if measured is None:
-        seen = ("; ".join(mechanism.faults), _NOT_RUN[lang], _NOT_RUN[lang])
+        seen = ("; ".join(mechanism.faults), *[_NOT_RUN[lang]] * 3)
     else:
         trial = Facts(measured["line"])
         given = outcome_words(trial) if measured["shown"] else _NOT_SHOWN[lang]
-        seen = ("; ".join(measured["faults"]), given, moment(trial, lang))
+        durable = f"{measured['durable']['outcome']} {outcome_words(Facts(measured['durable']))}"
+        seen = ("; ".join(measured["faults"]), given, moment(trial, lang), durable)
     subject = f"scrapy_jobdir:{mechanism.variant}"
     return (
         said(f"mechanisms.{mechanism.name}.title", lang),
