@@ -106,6 +106,18 @@ def test_queue_not_listed(tmp_path: Path) -> None:
     assert "1 queued request is forgotten; made again only where a link" in told(found)
 
 
+def test_an_empty_index_beside_a_full_queue(tmp_path: Path) -> None:
+    found = look(tmp_path, {INDEX: b"{}"})
+    assert names(found) == ["queue_not_listed", "seen_without_queue"]
+
+
+@pytest.mark.parametrize("index", [b"[]", b"null", b"0", b'""', b'{"shop.test": null}'])
+def test_every_empty_index_is_one(index: bytes, tmp_path: Path) -> None:
+    found = look(tmp_path, {INDEX: index}, without=(QUEUE,))
+    assert "bad_index" not in names(found)
+    assert found.index in ({}, {SLOT: ()})
+
+
 def test_listed_without_file(tmp_path: Path) -> None:
     found = look(tmp_path, {INDEX: json.dumps({SLOT: [0, 7], "other.test": [1]}).encode()})
     assert [one.name for one in found.findings] == ["listed_without_file"] * 2
@@ -155,15 +167,31 @@ def test_lifo_torn_record(tmp_path: Path) -> None:
     assert "behind 0 requests each further look raises" in told(found)
 
 
-@pytest.mark.parametrize("kind", ["raises", "never"])
-def test_a_queue_that_never_gets_empty_keeps_the_next_one_waiting(kind: str, tmp_path: Path) -> None:
+def test_a_size_that_reaches_into_the_header(tmp_path: Path) -> None:
+    """The queue takes two bytes of its own header for a record, and counts itself empty then."""
+    found = look(tmp_path, {QUEUE: lifo([], header=1) + (2).to_bytes(4, "big")})
+    assert names(found)[0] == "lifo_torn_record"
+    assert (found.queues[0].records, found.queues[0].then, found.queues[0].raising) == (0, "empty", 1)
+    assert "never ends" not in told(found)
+
+
+WAITS = f"{FOLDER}/1 (LIFO, 1 record) waits behind one that never gets empty"
+B_TEST = "requests.queue/b.test-e902a182943e05420829a611f9dbd999/0"
+
+
+@pytest.mark.parametrize(("header", "loads"), [(3, 7), (4, 6)])
+def test_a_queue_that_never_gets_empty_keeps_the_next_one_waiting(header: int, loads: int, tmp_path: Path) -> None:
+    """That of another slot goes on."""
     index = json.dumps({SLOT: [0, 1], "b.test": [0]}).encode()
-    other = build.clean(tmp_path / "other", "lifo") / QUEUE
-    b_test = f"requests.queue/b.test-{'e902a182943e05420829a611f9dbd999'}/0"
-    broken = lifo(records(3, 4, 5), 4 if kind == "raises" else 3)
-    found = look(tmp_path, {QUEUE: broken, f"{FOLDER}/1": lifo(records(6)), b_test: other.read_bytes(), INDEX: index})
-    assert found.resume.loads == (6 if kind == "raises" else 7)
-    assert (f"{FOLDER}/1 (LIFO, 1 record) waits behind one that never gets empty" in told(found)) == (kind == "raises")
+    files = {QUEUE: lifo(records(3, 4, 5), header), f"{FOLDER}/1": lifo(records(6)), B_TEST: lifo(records(7, 8, 9))}
+    found = look(tmp_path, {**files, INDEX: index})
+    assert (found.resume.loads, WAITS in told(found)) == (loads, loads == 6)
+
+
+def test_a_queue_that_gives_nothing_and_still_counts_keeps_the_next_one_waiting(tmp_path: Path) -> None:
+    files = {f"{QUEUE}/info.json": info(4, (0, 2, len(chunk(records(1, 2))))), f"{FOLDER}/1": lifo(records(6))}
+    found = look(tmp_path, {**files, INDEX: json.dumps({SLOT: [0, 1]}).encode()}, "fifo")
+    assert (found.resume.loads, WAITS in told(found)) == (3, True)
 
 
 def test_fifo_no_info(tmp_path: Path) -> None:
@@ -262,13 +290,17 @@ def test_sqlite_damaged_behind_its_count(tmp_path: Path) -> None:
     assert found.resume.loads == 3
 
 
-def test_a_view_that_never_ends_in_the_place_of_the_queue(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["view", "table"])
+def test_a_view_that_never_ends_in_the_place_of_the_queue(kind: str, tmp_path: Path) -> None:
+    """Its file may call it a table."""
     job = build.clean(tmp_path / "job")
     (job / QUEUE).unlink()
     with build.sqlite3.connect(job / QUEUE) as db:
         db.execute(
             "CREATE VIEW queue AS WITH RECURSIVE n(id) AS (VALUES (1) UNION ALL SELECT id FROM n) SELECT * FROM n"
         )
+        db.execute("PRAGMA writable_schema = ON")
+        db.execute("UPDATE sqlite_master SET type = ?", (kind,))
     db.close()
     assert names(inspect(job)) == ["sqlite_damaged", "seen_without_queue"]
 
@@ -360,7 +392,8 @@ def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
     (job / QUEUE).symlink_to("/dev/zero")
     (job / STATE).mkdir()
     found = inspect(job)
-    assert sorted(one.path for one in found.findings if one.name == "unreadable_file") == [QUEUE, SEEN, STATE]
+    assert names(found) == [*["unreadable_file"] * 3, "listed_without_file"]
+    assert sorted(one.path for one in found.findings[:3]) == [QUEUE, SEEN, STATE]
     assert (found.fingerprints, found.state, found.queues) == (0, "unreadable", ())
 
 

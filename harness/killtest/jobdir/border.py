@@ -20,7 +20,10 @@ class Border(msgspec.Struct, frozen=True):
 def note(trial: Path, store: Path, place: str, incarnation: int) -> None:
     """Inspect the JOBDIR at `place` below the trial's store and append a line. Nobody may be writing to it."""
     folder = store / place
-    found = inspection.inspect(folder) if inspection.is_one(folder) else inspection.nothing(_absent(folder, place))
+    if inspection.is_one(folder):
+        found = inspection.inspect(folder, trial)  # what a killed harness leaves there is swept away with the trial
+    else:
+        found = inspection.nothing(_absent(folder, place))
     stats = stats_dump.read(trial / f"incarnation-{incarnation}.stderr")
     line = msgspec.json.encode(Border(incarnation, compact.of(found, stats)))
     with (trial / NAME).open("ab") as file:

@@ -38,10 +38,12 @@ def is_one(folder: Path) -> bool:
     return any((folder / name).exists() for name in LOOKED_FOR)
 
 
-def inspect(folder: Path) -> JobDir:
-    """Everything that a resume would find in `folder`. Nobody may be writing to it meanwhile."""
-    with tempfile.TemporaryDirectory(prefix="killtest-") as scratch:
-        return _Inspection(folder, Path(scratch)).job_dir()
+def inspect(folder: Path, scratch: Path | None = None) -> JobDir:
+    """Everything that a resume would find in `folder`. Nobody may be writing to it meanwhile.
+
+    SQLite files are copied to a folder in `scratch`, which is gone afterwards; None: where the system keeps such.
+    """
+    return _Inspection(folder, scratch).job_dir()
 
 
 def nothing(words: str) -> JobDir:
@@ -53,7 +55,7 @@ def nothing(words: str) -> JobDir:
 class _Inspection:
     """One look at a folder; findings collect in the order in which files are read."""
 
-    def __init__(self, folder: Path, scratch: Path) -> None:
+    def __init__(self, folder: Path, scratch: Path | None) -> None:
         self._folder = folder
         self._scratch = scratch
         self._findings: list[Finding] = []
@@ -154,7 +156,7 @@ class _Inspection:
 
     def _sqlite(self, database: Path) -> Stored:
         # One folder each: the copies of two slots have the same name.
-        with tempfile.TemporaryDirectory(dir=self._scratch) as scratch:
+        with tempfile.TemporaryDirectory(prefix="killtest-", dir=self._scratch) as scratch:
             return sqlite_file.read(database, Path(scratch))
 
     def _fifo(self, folder: Path, name: str) -> Stored:
