@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import PurePosixPath
-from typing import Any
 
 from killtest.laboratory.facts import Absent, Ledger
 from killtest.laboratory.words import said
+from killtest.report.frame import Line
 from killtest.report.table import Cell, Table
 
 _PUBLISHED = {
@@ -38,15 +38,16 @@ def files_table(ledger: Ledger, lang: int) -> Table:
     return Table("jobdir-files", title, caption, headings, rows)
 
 
-def _row(path: str, size: int, jobdir: dict[str, Any], lang: int) -> tuple[Cell, ...]:
+def _row(path: str, size: int, jobdir: Line, lang: int) -> tuple[Cell, ...]:
     name = PurePosixPath(path).name
     what = said(f"files.{_key(name)}.what", lang) if name in _PUBLISHED else said("files.other.what", lang)
     return (path, size, _PUBLISHED.get(name, _NOT_PUBLISHED[lang]), what, _decoded(path, jobdir, lang))
 
 
-def _decoded(path: str, jobdir: dict[str, Any], lang: int) -> str:
+def _decoded(path: str, jobdir: Line, lang: int) -> str:
     name = PurePosixPath(path).name
-    queue = next((one for one in jobdir["queues"] if path.startswith(one["path"] + "/")), {})
+    queues: list[Line] = [one for one in jobdir["queues"] if path.startswith(one["path"] + "/")]
+    queue = queues[0] if queues else {}
     values = {
         "fingerprints": jobdir["fingerprints"],
         "index": jobdir["index"],
