@@ -237,6 +237,34 @@ def test_fifo_chunk_missing(tmp_path: Path) -> None:
     assert f"a resume fails at its start: opening {QUEUE} raises FileNotFoundError" in told(found)
 
 
+@pytest.mark.parametrize("there", [None, b"", b"half a record"])
+def test_an_empty_fifo_queue_whose_position_is_behind_its_chunk(there: bytes | None, tmp_path: Path) -> None:
+    """A kill while an emptied queue is being removed: its chunk goes first, info.json last."""
+    files = {f"{START}/info.json": info(0, (0, 1, 226))} | ({} if there is None else {f"{START}/q00000": there})
+    found = look(tmp_path / "unlisted", files, without=(INDEX, QUEUE, STATE, SEEN))
+    assert names(found)[-1] == ("fifo_chunk_missing" if there is None else "fifo_info_differs")
+    assert "info.json reads on from byte 226 of q00000" in found.findings[-1].words
+    assert f"{START} (FIFO, 0 records) is not loaded: the first request that the spider queues there is" in told(found)
+    assert f"never read ({226 - len(there or b'')} bytes are skipped); then the crawl waits and has no end" in told(
+        found
+    )
+    found = look(tmp_path / "listed", files, without=(QUEUE,))
+    assert f"{START} (FIFO, 0 records): it counts 0 requests and is deleted at the start" in told(found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "files", "words"),
+    [
+        ("lifo", {QUEUE: lifo(records(3, 4, 5), header=4)}, "3 of its requests are made as well, and the crawl has"),
+        ("fifo", {f"{QUEUE}/info.json": info(6, (0, 0, 0))}, "5 of its requests are made as well, and the crawl has"),
+    ],
+)
+def test_a_queue_that_is_not_listed_and_never_gets_empty(
+    kind: str, files: dict[str, bytes], words: str, tmp_path: Path
+) -> None:
+    assert words in told(look(tmp_path, files, kind, without=(INDEX,)))
+
+
 @pytest.mark.parametrize("size", [4096, 5000, 100])
 def test_sqlite_damaged(size: int, tmp_path: Path) -> None:
     job = build.clean(tmp_path / "job", "sqlite", tuple(range(3, 40)))

@@ -71,14 +71,24 @@ def _with_info(chunks: Mapping[int, bytes], info: Info, records: tuple[bytes, ..
     flaws = list(torn)
     missing = _missing_chunk(chunks, info)
     if missing is not None:
-        flaws.append(Finding("fifo_chunk_missing", f"info.json reads from {chunk_name(missing)}, which is not there"))
+        flaws.append(Finding("fifo_chunk_missing", f"info.json reads {_place(info, missing)}, which is not there"))
     if info.tail[0] not in chunks and info.tail[0] != info.head[0]:
         return Stored("fifo", records, pending, None, opening="FileNotFoundError", findings=tuple(flaws))
     pops, then = _pop(chunks, info)
+    there = len(chunks.get(info.tail[0], b""))
+    skips = max(0, info.tail[2] - there)
     if info.size != len(pending) or then != "empty":
         words = f"info.json counts {info.size} and there are {len(pending)} records behind its position"
         flaws.append(Finding("fifo_info_differs", words))
-    return Stored("fifo", records, pending, info.size, tuple(pops), then, findings=tuple(flaws))
+    elif skips and missing is None:
+        words = f"info.json reads {_place(info, info.tail[0])}, which has {there}"
+        flaws.append(Finding("fifo_info_differs", words))
+    return Stored("fifo", records, pending, info.size, tuple(pops), then, findings=tuple(flaws), skips=skips)
+
+
+def _place(info: Info, number: int) -> str:
+    at = info.tail[2] if number == info.tail[0] else 0
+    return f"on from byte {at} of {chunk_name(number)}" if at else f"from {chunk_name(number)}"
 
 
 def _frames(data: bytes, at: int) -> tuple[list[bytes], int]:
@@ -123,7 +133,7 @@ def _missing_chunk(chunks: Mapping[int, bytes], info: Info) -> int | None:
     number = info.tail[0]
     while number in chunks:
         number += 1
-    return number if number < info.head[0] or (number == info.tail[0] and info.size) else None
+    return number if number < info.head[0] or (number == info.tail[0] and (info.size or info.tail[2])) else None
 
 
 def _pop(chunks: Mapping[int, bytes], info: Info) -> tuple[list[bytes], Then]:

@@ -22,7 +22,8 @@ class Stored(msgspec.Struct, frozen=True):
     `records` are the whole ones, `pending` those behind the position that the queue itself remembers. `believed` is the
     length that it will think it has, None where opening it raises `opening`. `pops` are the records that it gives, one
     after another, when it is opened as it is and nothing is added; `then` is what comes behind them: it counts itself
-    empty and is deleted, it gives nothing and still counts requests (stuck), or every further try raises.
+    empty and is deleted, it gives nothing and still counts requests (stuck), or every further try raises. `skips`
+    is how many bytes of what is queued next it never reads.
     """
 
     kind: Kind
@@ -32,4 +33,5 @@ class Stored(msgspec.Struct, frozen=True):
     pops: tuple[bytes, ...] = ()
     then: Then = "empty"
     opening: str = ""
+    skips: int = 0
     findings: tuple[Finding, ...] = ()
