@@ -166,6 +166,19 @@ def test_a_queue_that_never_gets_empty_keeps_the_next_one_waiting(kind: str, tmp
     assert (f"{FOLDER}/1 (LIFO, 1 record) waits behind one that never gets empty" in told(found)) == (kind == "raises")
 
 
+@pytest.mark.parametrize("kind", ["lifo", "fifo"])
+def test_a_queue_with_a_tail_of_zeros_is_not_taken_for_a_million_records(kind: str, tmp_path: Path) -> None:
+    """Each would be a record without content, which raises every 5 s as it is taken."""
+    name = QUEUE if kind == "lifo" else f"{QUEUE}/q00000"
+    whole = (build.clean(tmp_path / "whole", kind) / name).read_bytes()
+    files = {name: (b"\xff" * 4 + whole[4:] if kind == "lifo" else whole) + bytes(4_000_000)}
+    found = look(tmp_path, files if kind == "lifo" else files | {f"{QUEUE}/info.json": info(1 << 40)}, kind)
+    (queue,) = found.queues
+    assert (queue.records, queue.raising) == (3 if kind == "lifo" else 5, 1000)
+    assert f"{kind}_torn_record" in names(found)
+    assert f"behind {queue.gives} requests each further look raises, every 5 s, and the crawl never ends" in told(found)
+
+
 def test_fifo_no_info(tmp_path: Path) -> None:
     found = look(tmp_path / "listed", {}, "fifo", without=(f"{QUEUE}/info.json",))
     assert names(found) == ["fifo_no_info", "seen_without_queue"]
@@ -350,6 +363,14 @@ def test_seen_cut(cut: int, tmp_path: Path) -> None:
     assert names(found) == ["seen_cut"]
     assert (found.fingerprints, found.cut_bytes) == (4, cut)
     assert f"{cut} bytes of a record behind 4 whole ones" in found.findings[0].words
+
+
+def test_seen_with_a_tail_of_zeros(tmp_path: Path) -> None:
+    """They are empty fingerprints to Scrapy: counted, and told as one."""
+    known = build.seen(1, 2, 3, 4, 5)
+    found = look(tmp_path, {SEEN: known + bytes(4_000_001)})
+    assert (names(found), found.fingerprints, found.cut_bytes) == (["seen_misread"], 6, 1)
+    assert found.findings[0].words.startswith("behind 5 fingerprints 4000001 bytes are misread")
 
 
 def test_seen_misread(tmp_path: Path) -> None:

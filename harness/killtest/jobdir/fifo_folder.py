@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from killtest.jobdir.plain_value import counted
-from killtest.jobdir.stored import Finding, Stored, Then
+from killtest.jobdir.stored import MOST_EMPTY, Finding, Stored, Then
 
 INFO = "info.json"
 _CHUNK = re.compile(r"q([0-9]{5,18})")
@@ -94,10 +94,14 @@ def _place(info: Info, number: int) -> str:
 def _frames(data: bytes, at: int) -> tuple[list[bytes], int]:
     """The whole records from byte `at` on, and how many bytes of another follow."""
     found: list[bytes] = []
+    empty = 0
     while at + _SIZE.size <= len(data):
         (size,) = _SIZE.unpack_from(data, at)
         if at + _SIZE.size + size > len(data):
             break
+        empty = 0 if size else empty + 1
+        if empty > MOST_EMPTY:
+            return found[:-MOST_EMPTY], len(data) - at + MOST_EMPTY * _SIZE.size
         found.append(data[at + _SIZE.size : at + _SIZE.size + size])
         at += _SIZE.size + size
     return found, max(0, len(data) - at)
@@ -144,11 +148,15 @@ def _pop(chunks: Mapping[int, bytes], info: Info) -> tuple[list[bytes], Then]:
     (number, count, at), size = info.tail, info.size
     data = chunks.get(number, b"")
     given: list[bytes] = []
+    empty = 0
     while size > 0:
         header = data[at : at + _SIZE.size]
         if (number, count) >= info.head or len(header) < _SIZE.size:
             return given, "stuck"
         (length,) = _SIZE.unpack(header)
+        empty = 0 if length else empty + 1
+        if empty > MOST_EMPTY:
+            return given, "raises"
         given.append(data[at + _SIZE.size : at + _SIZE.size + length])
         count, at, size = count + 1, at + _SIZE.size + length, size - 1
         if count == info.chunksize and number <= info.head[0]:

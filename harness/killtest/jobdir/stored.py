@@ -6,6 +6,9 @@ import msgspec
 
 Kind = Literal["fifo", "lifo", "sqlite"]
 Then = Literal["empty", "stuck", "raises"]
+# A take of a record without content raises, and Scrapy looks again after 5 s: so many in a row, as in a file that is
+# full of zeros, are taken for ever.
+MOST_EMPTY = 1000
 
 
 class Finding(msgspec.Struct, frozen=True):
