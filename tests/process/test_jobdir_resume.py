@@ -264,6 +264,32 @@ def test_what_can_not_be_opened_loses_every_request_queued_there(
     assert real["known"] == foretold.fingerprints + 2
 
 
+def test_what_is_queued_before_the_position_of_an_emptied_fifo_queue_is_never_read(
+    scrapy: Scrapy, tmp_path: Path
+) -> None:
+    """As a kill between the removals of the last chunk and of info.json leaves it."""
+
+    def emptied(job: Path) -> None:
+        taken = (job / QUEUE / "q00000").stat().st_size
+        (job / QUEUE / "q00000").unlink()
+        info = {"chunksize": 100000, "size": 0, "tail": [0, 4, taken], "head": [0, 4]}
+        fill(job, f"{QUEUE}/info.json", json.dumps(info).encode())
+
+    foretold, real, taken = pushed(scrapy, QUEUES[1], tmp_path / "job", emptied)
+    assert "the first request that the spider queues there is never read" in told_of(foretold)
+    assert "then the crawl waits and has no end" in told_of(foretold)
+    assert (taken, real["left"]) == ([], 2)
+
+
+def test_an_unlisted_lifo_queue_that_counts_too_many_gives_all_and_never_gets_empty(
+    scrapy: Scrapy, tmp_path: Path
+) -> None:
+    header = partial(put_header, name=QUEUE, count=5)
+    foretold, real, taken = pushed(scrapy, QUEUES[0], tmp_path / "job", header)
+    assert "then 2 of its requests are made as well, and the crawl has no end" in told_of(foretold)
+    assert (taken, bool(real["left"])) == (["new2", "new1", "1", "0"], True)
+
+
 def test_an_info_that_is_no_json_sends_requests_into_memory(scrapy: Scrapy, tmp_path: Path) -> None:
     change = partial(fill, name=f"{QUEUE}/info.json", data=b"{")
     foretold, real, taken = pushed(scrapy, QUEUES[1], tmp_path / "job", change)

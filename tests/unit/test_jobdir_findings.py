@@ -194,6 +194,19 @@ def test_a_queue_that_gives_nothing_and_still_counts_keeps_the_next_one_waiting(
     assert (found.resume.loads, WAITS in told(found)) == (3, True)
 
 
+@pytest.mark.parametrize("kind", ["lifo", "fifo"])
+def test_a_queue_with_a_tail_of_zeros_is_not_taken_for_a_million_records(kind: str, tmp_path: Path) -> None:
+    """Each would be a record without content, which raises every 5 s as it is taken."""
+    name = QUEUE if kind == "lifo" else f"{QUEUE}/q00000"
+    whole = (build.clean(tmp_path / "whole", kind) / name).read_bytes()
+    files = {name: (b"\xff" * 4 + whole[4:] if kind == "lifo" else whole) + bytes(4_000_000)}
+    found = look(tmp_path, files if kind == "lifo" else files | {f"{QUEUE}/info.json": info(1 << 40)}, kind)
+    (queue,) = found.queues
+    assert (queue.records, queue.raising) == (3 if kind == "lifo" else 5, 1000)
+    assert f"{kind}_torn_record" in names(found)
+    assert f"behind {queue.gives} requests each further look raises, every 5 s, and the crawl never ends" in told(found)
+
+
 def test_fifo_no_info(tmp_path: Path) -> None:
     found = look(tmp_path / "listed", {}, "fifo", without=(f"{QUEUE}/info.json",))
     assert names(found) == ["fifo_no_info", "seen_without_queue"]
@@ -263,6 +276,34 @@ def test_fifo_chunk_missing(tmp_path: Path) -> None:
     found = look(tmp_path / "first", files, "fifo", without=(f"{QUEUE}/q00000",))
     assert names(found)[0] == "fifo_chunk_missing"
     assert f"a resume fails at its start: opening {QUEUE} raises FileNotFoundError" in told(found)
+
+
+@pytest.mark.parametrize("there", [None, b"", b"half a record"])
+def test_an_empty_fifo_queue_whose_position_is_behind_its_chunk(there: bytes | None, tmp_path: Path) -> None:
+    """A kill while an emptied queue is being removed: its chunk goes first, info.json last."""
+    files = {f"{START}/info.json": info(0, (0, 1, 226))} | ({} if there is None else {f"{START}/q00000": there})
+    found = look(tmp_path / "unlisted", files, without=(INDEX, QUEUE, STATE, SEEN))
+    assert names(found)[-1] == ("fifo_chunk_missing" if there is None else "fifo_info_differs")
+    assert "info.json reads on from byte 226 of q00000" in found.findings[-1].words
+    assert f"{START} (FIFO, 0 records) is not loaded: the first request that the spider queues there is" in told(found)
+    assert f"never read ({226 - len(there or b'')} bytes are skipped); then the crawl waits and has no end" in told(
+        found
+    )
+    found = look(tmp_path / "listed", files, without=(QUEUE,))
+    assert f"{START} (FIFO, 0 records): it counts 0 requests and is deleted at the start" in told(found)
+
+
+@pytest.mark.parametrize(
+    ("kind", "files", "words"),
+    [
+        ("lifo", {QUEUE: lifo(records(3, 4, 5), header=4)}, "3 of its requests are made as well, and the crawl has"),
+        ("fifo", {f"{QUEUE}/info.json": info(6, (0, 0, 0))}, "5 of its requests are made as well, and the crawl has"),
+    ],
+)
+def test_a_queue_that_is_not_listed_and_never_gets_empty(
+    kind: str, files: dict[str, bytes], words: str, tmp_path: Path
+) -> None:
+    assert words in told(look(tmp_path, files, kind, without=(INDEX,)))
 
 
 @pytest.mark.parametrize("size", [4096, 5000, 100])
@@ -354,6 +395,14 @@ def test_seen_cut(cut: int, tmp_path: Path) -> None:
     assert names(found) == ["seen_cut"]
     assert (found.fingerprints, found.cut_bytes) == (4, cut)
     assert f"{cut} bytes of a record behind 4 whole ones" in found.findings[0].words
+
+
+def test_seen_with_a_tail_of_zeros(tmp_path: Path) -> None:
+    """They are empty fingerprints to Scrapy: counted, and told as one."""
+    known = build.seen(1, 2, 3, 4, 5)
+    found = look(tmp_path, {SEEN: known + bytes(4_000_001)})
+    assert (names(found), found.fingerprints, found.cut_bytes) == (["seen_misread"], 6, 1)
+    assert found.findings[0].words.startswith("behind 5 fingerprints 4000001 bytes are misread")
 
 
 def test_seen_misread(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from killtest.jobdir.plain_value import counted
-from killtest.jobdir.stored import Finding, Stored, Then
+from killtest.jobdir.stored import MOST_EMPTY, Finding, Stored, Then
 
 INFO = "info.json"
 _CHUNK = re.compile(r"q([0-9]{5,18})")
@@ -71,23 +71,37 @@ def _with_info(chunks: Mapping[int, bytes], info: Info, records: tuple[bytes, ..
     flaws = list(torn)
     missing = _missing_chunk(chunks, info)
     if missing is not None:
-        flaws.append(Finding("fifo_chunk_missing", f"info.json reads from {chunk_name(missing)}, which is not there"))
+        flaws.append(Finding("fifo_chunk_missing", f"info.json reads {_place(info, missing)}, which is not there"))
     if info.tail[0] not in chunks and info.tail[0] != info.head[0]:
         return Stored("fifo", records, pending, None, opening="FileNotFoundError", findings=tuple(flaws))
     pops, then = _pop(chunks, info)
+    there = len(chunks.get(info.tail[0], b""))
+    skips = max(0, info.tail[2] - there)
     if info.size != len(pending) or then != "empty":
         words = f"info.json counts {info.size} and there are {len(pending)} records behind its position"
         flaws.append(Finding("fifo_info_differs", words))
-    return Stored("fifo", records, pending, info.size, tuple(pops), then, findings=tuple(flaws))
+    elif skips and missing is None:
+        words = f"info.json reads {_place(info, info.tail[0])}, which has {there}"
+        flaws.append(Finding("fifo_info_differs", words))
+    return Stored("fifo", records, pending, info.size, tuple(pops), then, findings=tuple(flaws), skips=skips)
+
+
+def _place(info: Info, number: int) -> str:
+    at = info.tail[2] if number == info.tail[0] else 0
+    return f"on from byte {at} of {chunk_name(number)}" if at else f"from {chunk_name(number)}"
 
 
 def _frames(data: bytes, at: int) -> tuple[list[bytes], int]:
     """The whole records from byte `at` on, and how many bytes of another follow."""
     found: list[bytes] = []
+    empty = 0
     while at + _SIZE.size <= len(data):
         (size,) = _SIZE.unpack_from(data, at)
         if at + _SIZE.size + size > len(data):
             break
+        empty = 0 if size else empty + 1
+        if empty > MOST_EMPTY:
+            return found[:-MOST_EMPTY], len(data) - at + MOST_EMPTY * _SIZE.size
         found.append(data[at + _SIZE.size : at + _SIZE.size + size])
         at += _SIZE.size + size
     return found, max(0, len(data) - at)
@@ -123,7 +137,7 @@ def _missing_chunk(chunks: Mapping[int, bytes], info: Info) -> int | None:
     number = info.tail[0]
     while number in chunks:
         number += 1
-    return number if number < info.head[0] or (number == info.tail[0] and info.size) else None
+    return number if number < info.head[0] or (number == info.tail[0] and (info.size or info.tail[2])) else None
 
 
 def _pop(chunks: Mapping[int, bytes], info: Info) -> tuple[list[bytes], Then]:
@@ -134,11 +148,15 @@ def _pop(chunks: Mapping[int, bytes], info: Info) -> tuple[list[bytes], Then]:
     (number, count, at), size = info.tail, info.size
     data = chunks.get(number, b"")
     given: list[bytes] = []
+    empty = 0
     while size > 0:
         header = data[at : at + _SIZE.size]
         if (number, count) >= info.head or len(header) < _SIZE.size:
             return given, "stuck"
         (length,) = _SIZE.unpack(header)
+        empty = 0 if length else empty + 1
+        if empty > MOST_EMPTY:
+            return given, "raises"
         given.append(data[at + _SIZE.size : at + _SIZE.size + length])
         count, at, size = count + 1, at + _SIZE.size + length, size - 1
         if count == info.chunksize and number <= info.head[0]:

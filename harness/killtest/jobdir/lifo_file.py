@@ -8,7 +8,7 @@ import struct
 
 from killtest.jobdir import record
 from killtest.jobdir.plain_value import Undecodable, counted
-from killtest.jobdir.stored import Finding, Stored, Then
+from killtest.jobdir.stored import MOST_EMPTY, Finding, Stored, Then
 
 _SIZE = struct.Struct(">L")
 _HEADER = _SIZE.size
@@ -52,10 +52,11 @@ def _differs(believed: int, there: int) -> Finding:
 def _from_the_end(data: bytes) -> list[Span] | None:
     """All records, found as the queue finds them; None when they do not end at the header."""
     spans: list[Span] = []
-    end = len(data)
+    end, empty = len(data), 0
     while end > _HEADER:
         start = _start(data, end)
-        if start < _HEADER:
+        empty = empty + 1 if start == end - _HEADER else 0
+        if start < _HEADER or empty > MOST_EMPTY:
             return None
         spans.append((start, end - _HEADER))
         end = start
@@ -80,10 +81,11 @@ def _from_the_start(data: bytes) -> list[Span]:
 def _pop(data: bytes, count: int) -> tuple[list[Span], Then]:
     """What `count` pops give; a seek before the start of the file raises, at every further try again."""
     spans: list[Span] = []
-    end = len(data)
+    end, empty = len(data), 0
     for _ in range(count):
         start = _start(data, end)
-        if start < 0:
+        empty = empty + 1 if start == end - _HEADER else 0
+        if start < 0 or empty > MOST_EMPTY:
             return spans, "raises"
         spans.append((start, end - _HEADER))
         end = start

@@ -29,7 +29,7 @@ class Queue(msgspec.Struct, frozen=True):
     will think it has when it is opened; None: opening it raises `opening`. When it is opened and nothing is added it
     gives `gives` requests, `raising` times something that can't be decoded, and `then` is empty, or gives nothing and
     still counts (stuck), or raises. Of those pending it never takes `left`; `lost` are these and the undecodable ones.
-    `first` are some of what it gives; of the pending where it gives nothing.
+    `first` are some of what it gives; of the pending where it gives nothing. `skips`: as in `Stored`.
     """
 
     path: str
@@ -48,6 +48,7 @@ class Queue(msgspec.Struct, frozen=True):
     then: Then
     opening: str
     first: tuple[QueuedRequest, ...]
+    skips: int = 0
 
 
 def of(
@@ -73,6 +74,7 @@ def of(
         stored.then,
         stored.opening,
         _first(good or stored.pending, decoded),
+        stored.skips,
     )
     found = [*stored.findings, *_undecodable(stored.pending, decoded)]
     return queue, tuple(msgspec.structs.replace(one, path=path) for one in found)

@@ -92,7 +92,7 @@ def _queue_words(queue: Queue, is_reached: bool) -> Iterator[str]:
     name = f"{queue.path} ({kind}, {counted(queue.records, 'record')})"
     if queue.opening:
         yield f"{name} is not loaded; {_pushed_to(queue)}"
-    elif not queue.listed and queue.pending.requests:
+    elif not queue.listed and (queue.pending.requests or queue.skips):
         yield f"{name} is not loaded{_until_pushed(queue)}"
     elif queue.listed and not is_reached and queue.believed:
         yield f"{name} waits behind one that never gets empty"
@@ -108,15 +108,19 @@ def _pushed_to(queue: Queue) -> str:
 
 def _until_pushed(queue: Queue) -> str:
     """What becomes of a queue that is not listed, once the spider queues a request of its slot and priority."""
+    if queue.skips:
+        unread = f"the first request that the spider queues there is never read ({queue.skips} bytes are skipped)"
+        return f": {unread}; then the crawl waits and has no end"
     if queue.kind == "fifo" and not queue.believed:
         return ": new requests are appended behind its records, and the oldest are made, as many as are new"
     if not queue.believed:
         return ": it is deleted once the new requests in it are made"
-    return f" before the spider queues a request there; then {queue.gives} of its requests are made as well"
+    end = "" if queue.then == "empty" else ", and the crawl has no end"
+    return f" before the spider queues a request there; then {queue.gives} of its requests are made as well{end}"
 
 
 def _listed_words(queue: Queue) -> Iterator[str]:
-    if queue.records and not queue.believed:
+    if (queue.records or queue.skips) and not queue.believed:
         yield "it counts 0 requests and is deleted at the start"
     elif queue.then == "stuck":
         yield f"behind {queue.gives} requests it gives none and still counts some: the crawl waits and never ends"

@@ -6,6 +6,9 @@ import msgspec
 
 Kind = Literal["fifo", "lifo", "sqlite"]
 Then = Literal["empty", "stuck", "raises"]
+# A take of a record without content raises, and Scrapy looks again after 5 s: so many in a row, as in a file that is
+# full of zeros, are taken for ever.
+MOST_EMPTY = 1000
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -22,7 +25,8 @@ class Stored(msgspec.Struct, frozen=True):
     `records` are the whole ones, `pending` those behind the position that the queue itself remembers. `believed` is the
     length that it will think it has, None where opening it raises `opening`. `pops` are the records that it gives, one
     after another, when it is opened as it is and nothing is added; `then` is what comes behind them: it counts itself
-    empty and is deleted, it gives nothing and still counts requests (stuck), or every further try raises.
+    empty and is deleted, it gives nothing and still counts requests (stuck), or every further try raises. `skips`
+    is how many bytes of what is queued next it never reads.
     """
 
     kind: Kind
@@ -32,4 +36,5 @@ class Stored(msgspec.Struct, frozen=True):
     pops: tuple[bytes, ...] = ()
     then: Then = "empty"
     opening: str = ""
+    skips: int = 0
     findings: tuple[Finding, ...] = ()
