@@ -1,5 +1,6 @@
 """Whatever lies in a JOBDIR: an inspection ends, changes nothing, and what it tells can be written down."""
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -96,3 +97,12 @@ def test_files_and_folders_with_names_that_are_none(tmp_path: Path) -> None:
     shutil.rmtree(job / "requests.queue")
     (job / "requests.queue").write_bytes(b"a file")
     check(job)
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    """A slot's folder may have any name; what is told of it is text."""
+    folder = tmp_path / "requests.queue" / os.fsdecode(b"\xff\x1b-" + b"a" * 32)
+    folder.mkdir(parents=True)
+    (folder / "0").write_bytes(lifo(records(1)))
+    (queue,) = check(tmp_path).queues
+    assert queue.slot.isprintable()

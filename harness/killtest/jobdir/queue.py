@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 import msgspec
 
 from killtest.jobdir import queued_request
-from killtest.jobdir.plain_value import Undecodable
+from killtest.jobdir.plain_value import Undecodable, printable
 from killtest.jobdir.queue_place import QueuePlace
 from killtest.jobdir.queued_request import QueuedRequest
 from killtest.jobdir.stored import Finding, Kind, Stored, Then
@@ -23,7 +23,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """`path` is below the JOBDIR; `slot` and `priority` are as in active.json (negated), `start`: of start requests.
+    """`path` is below the JOBDIR; `slot` and `priority` are as in active.json (shown in one line, negated), `start`: of start requests.
 
     `records` are the whole ones, `pending` those behind the position that the queue remembers, `believed` the length it
     will think it has when it is opened; None: opening it raises `opening`. When it is opened and nothing is added it
@@ -60,7 +60,7 @@ def of(
     queue = Queue(
         path,
         stored.kind,
-        place.slot,
+        printable(place.slot),
         place.priority,
         place.start,
         listed,
