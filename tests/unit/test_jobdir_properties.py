@@ -106,3 +106,16 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
     (folder / "0").write_bytes(lifo(records(1)))
     (queue,) = check(tmp_path).queues
     assert queue.slot.isprintable()
+
+
+def test_folders_that_are_deeper_than_pythons_stack(tmp_path: Path) -> None:
+    lowest = tmp_path
+    for _ in range(1200):
+        lowest /= "d"
+        lowest.mkdir()
+    (tmp_path / "requests.queue").mkdir()
+    (lowest / "file").touch()
+    assert len(inspect(tmp_path).files) == 1
+    for _ in range(1200):  # rmtree calls itself as well
+        shutil.rmtree(lowest)
+        lowest = lowest.parent

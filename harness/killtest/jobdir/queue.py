@@ -23,7 +23,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Queue(msgspec.Struct, frozen=True):
-    """`path` is below the JOBDIR; `slot` and `priority` are as in active.json (shown in one line, negated), `start`: of start requests.
+    """`path` is below the JOBDIR; `slot` and `priority` are as in active.json (negated), `start`: of start requests.
 
     `records` are the whole ones, `pending` those behind the position that the queue remembers, `believed` the length it
     will think it has when it is opened; None: opening it raises `opening`. When it is opened and nothing is added it
