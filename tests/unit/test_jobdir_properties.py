@@ -1,5 +1,6 @@
 """Whatever lies in a JOBDIR: an inspection ends, changes nothing, and what it tells can be written down."""
 
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -96,3 +97,25 @@ def test_files_and_folders_with_names_that_are_none(tmp_path: Path) -> None:
     shutil.rmtree(job / "requests.queue")
     (job / "requests.queue").write_bytes(b"a file")
     check(job)
+
+
+def test_names_that_are_no_text(tmp_path: Path) -> None:
+    """A slot's folder may have any name; what is told of it is text."""
+    folder = tmp_path / "requests.queue" / os.fsdecode(b"\xff\x1b-" + b"a" * 32)
+    folder.mkdir(parents=True)
+    (folder / "0").write_bytes(lifo(records(1)))
+    (queue,) = check(tmp_path).queues
+    assert queue.slot.isprintable()
+
+
+def test_folders_that_are_deeper_than_pythons_stack(tmp_path: Path) -> None:
+    lowest = tmp_path
+    for _ in range(1200):
+        lowest /= "d"
+        lowest.mkdir()
+    (tmp_path / "requests.queue").mkdir()
+    (lowest / "file").touch()
+    assert len(inspect(tmp_path).files) == 1
+    for _ in range(1200):  # rmtree calls itself as well
+        shutil.rmtree(lowest)
+        lowest = lowest.parent

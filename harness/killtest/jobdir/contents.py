@@ -1,6 +1,5 @@
 """The files of a folder and their bytes, read without changing or waiting for anything."""
 
-import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,17 +7,19 @@ from pathlib import Path
 
 def names(folder: Path) -> Iterator[tuple[str, int]]:
     """The path and size in bytes of everything below `folder` that is no folder; links are not followed."""
-    for place, folders, files in os.walk(folder):
-        folders.sort()
-        # A link to a folder is told as what it is.
-        links = [name for name in folders if Path(place, name).is_symlink()]
-        for name in sorted([*files, *links]):
-            path = Path(place, name)
+    waiting = [folder]
+    while waiting:  # os.walk calls itself, and Python's stack is less deep than folders may be
+        folders = []
+        for path in entries(waiting.pop()):
             try:
-                size = path.lstat().st_size
+                facts = path.lstat()
             except OSError:
                 continue  # gone meanwhile
-            yield str(path.relative_to(folder)), size
+            if stat.S_ISDIR(facts.st_mode):
+                folders.append(path)
+            else:
+                yield str(path.relative_to(folder)), facts.st_size
+        waiting += reversed(folders)
 
 
 def read(path: Path) -> bytes | None:

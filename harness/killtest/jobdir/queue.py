@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 import msgspec
 
 from killtest.jobdir import queued_request
-from killtest.jobdir.plain_value import Undecodable
+from killtest.jobdir.plain_value import Undecodable, printable
 from killtest.jobdir.queue_place import QueuePlace
 from killtest.jobdir.queued_request import QueuedRequest
 from killtest.jobdir.stored import Finding, Kind, Stored, Then
@@ -60,7 +60,7 @@ def of(
     queue = Queue(
         path,
         stored.kind,
-        place.slot,
+        printable(place.slot),
         place.priority,
         place.start,
         listed,
