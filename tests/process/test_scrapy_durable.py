@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from crawler_run import CRAWLERS, DEADLINE_S, Answer, ScriptedShop, scripted_shop
+from crawler_run import CRAWLERS, DEADLINE_S, Answer, ScriptedShop, scripted_shop, select
 
 SPIDER = Path(__file__).parent / "wayward_spider.py"
 
@@ -79,6 +79,8 @@ def test_a_killed_crawl_asks_again_for_what_was_in_flight_and_for_nothing_else(t
             with crawling(tmp_path, shop):
                 shop.wait_for("/a")
                 shop.wait_for("/c")
+            states = select(tmp_path / "job" / "requests.db", "SELECT state FROM requests ORDER BY state")
+            assert [row["state"] for row in states] == [1, 1, 2, 2]  # taken: /a and /c
             assert asked_again(tmp_path, shop) == {"/a": 1, "/c": 1}
             assert items(tmp_path) == ["a", "b", "c", "s"]
             assert asked_again(tmp_path, shop) == {}
