@@ -115,7 +115,9 @@ def test_folders_that_are_deeper_than_pythons_stack(tmp_path: Path) -> None:
         lowest.mkdir()
     (tmp_path / "requests.queue").mkdir()
     (lowest / "file").touch()
-    assert len(inspect(tmp_path).files) == 1
-    for _ in range(1200):  # rmtree calls itself as well
-        shutil.rmtree(lowest)
-        lowest = lowest.parent
+    try:
+        assert len(inspect(tmp_path).files) == 1
+    finally:
+        for _ in range(1200):  # rmtree calls itself as well, and pytest's own clean-up would fail for ever after
+            shutil.rmtree(lowest)
+            lowest = lowest.parent
