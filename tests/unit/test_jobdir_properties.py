@@ -109,15 +109,15 @@ def test_names_that_are_no_text(tmp_path: Path) -> None:
 
 
 def test_folders_that_are_deeper_than_pythons_stack(tmp_path: Path) -> None:
-    lowest = tmp_path
-    for _ in range(1200):
-        lowest /= "d"
-        lowest.mkdir()
-    (tmp_path / "requests.queue").mkdir()
-    (lowest / "file").touch()
+    folders = [tmp_path / "requests.queue"]
+    folders[0].mkdir()
     try:
+        for _ in range(1200):
+            folders.append(folders[-1] / "d")
+            folders[-1].mkdir()
+        (folders[-1] / "file").touch()
         assert len(inspect(tmp_path).files) == 1
-    finally:
-        for _ in range(1200):  # rmtree calls itself as well, and pytest's own clean-up would fail for ever after
-            shutil.rmtree(lowest)
-            lowest = lowest.parent
+    finally:  # from the inside: pytest's rmtree calls itself as well, and would fail in every later run
+        (folders[-1] / "file").unlink(missing_ok=True)
+        for folder in reversed(folders[1:]):
+            folder.rmdir()

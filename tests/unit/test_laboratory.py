@@ -299,6 +299,20 @@ def test_what_the_benches_wrote_is_read_beside_the_ledger(tmp_path: Path) -> Non
         laboratory_tables(article(), "en", tmp_path)
 
 
+@pytest.mark.parametrize("text", ["{}", json.dumps(measured(line={})), json.dumps(measured(faults=7))])
+def test_mechanisms_of_another_shape_are_said_to_be_so(text: str, tmp_path: Path) -> None:
+    (tmp_path / "mechanisms.jsonl").write_text(text, "utf-8")
+    with pytest.raises(UsageError, match=r"mechanisms\.jsonl is of another shape .*make jobdir"):
+        laboratory_tables(article(), "en", tmp_path)
+
+
+@pytest.mark.parametrize("text", ["{}", '{"queues": {"a": 5}}', '{"queues": {"a": {"requests": "x"}}}'])
+def test_a_scale_of_another_shape_is_said_to_be_so(text: str, tmp_path: Path) -> None:
+    (tmp_path / "scale.json").write_text(text, "utf-8")
+    with pytest.raises(UsageError, match=r"scale\.json is of another shape .*make jobdir"):
+        laboratory_tables(article(), "en", tmp_path)
+
+
 def test_only_its_own_campaign_is_the_laboratory() -> None:
     assert has_laboratory(article())
     assert not has_laboratory([line("article", "article-INT", []) | {"campaign": "mixed"}])

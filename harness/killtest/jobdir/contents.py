@@ -41,5 +41,10 @@ def entries(folder: Path) -> list[Path]:
 
 def begins(path: Path, start: bytes) -> bool:
     """Whether it is a regular file that begins with these bytes."""
-    data = read(path)
-    return data is not None and data.startswith(start)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            return False
+        with path.open("rb") as file:
+            return file.read(len(start)) == start
+    except (OSError, ValueError):
+        return False

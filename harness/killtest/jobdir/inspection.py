@@ -3,6 +3,7 @@
 What is damaged becomes a finding, whatever the bytes are.
 """
 
+import functools
 import tempfile
 from collections.abc import Mapping, Set
 from pathlib import Path
@@ -69,7 +70,8 @@ class _Inspection:
         state = self._state()
         disk = OnDisk(index, queues, seen, state)
         self._findings += contradiction.find(disk, resume.loads(disk))
-        files = tuple(self._file(name, size) for name, size in sizes.items())
+        told = {one.path for one in self._findings}
+        files = tuple(self._file(name, size, told) for name, size in sizes.items())
         is_clean = all(one.name == "unknown_file" for one in self._findings)
         return JobDir(
             files,
@@ -150,9 +152,13 @@ class _Inspection:
 
     def _is_sqlite(self, empty: Path) -> bool:
         """Whether a file without content is a new database: its journal is there, or another queue is a database."""
-        folders = {empty.parent, *contents.entries(self._folder / FOLDER)}
-        beside = (contents.begins(path, sqlite.MAGIC) for folder in folders for path in contents.entries(folder))
-        return empty.with_name(empty.name + "-journal").exists() or any(beside)
+        return empty.with_name(empty.name + "-journal").exists() or self._has_database
+
+    @functools.cached_property
+    def _has_database(self) -> bool:
+        queues = self._folder / FOLDER
+        folders = (queues, *contents.entries(queues))
+        return any(contents.begins(path, sqlite.MAGIC) for folder in folders for path in contents.entries(folder))
 
     def _sqlite(self, database: Path) -> Stored:
         # One folder each: the copies of two slots have the same name.
@@ -168,18 +174,19 @@ class _Inspection:
                 chunks[number] = data
         info = self._read(f"{name}/{fifo_folder.INFO}")
         stored = fifo_folder.read(chunks, info)
+        first = min(chunks, default=0)
         for number in chunks:
-            holds = _holds(stored) if number == min(chunks) else ""
+            holds = _holds(stored) if number == first else ""
             self._known[f"{name}/{fifo_folder.chunk_name(number)}"] = (_KINDS["fifo"], holds)
         if info is not None:
             holds = UNREADABLE if stored.believed is None else f"counts {stored.believed}"
             self._known[f"{name}/{fifo_folder.INFO}"] = (f"{_KINDS['fifo']}: its place", holds)
         return stored
 
-    def _file(self, name: str, size: int) -> File:
+    def _file(self, name: str, size: int, told: Set[str]) -> File:
         what, holds = self._known.get(name, ("unknown", ""))
         shown = printable(name)
-        if name not in self._known and all(one.path != shown for one in self._findings):
+        if name not in self._known and shown not in told:
             self._findings.append(Finding("unknown_file", "Scrapy writes no such file", shown))
         return File(shown, size, what, holds)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -45,12 +45,23 @@ def laboratory_tables(lines: Sequence[Line], lang: str, campaign_dir: Path | Non
         article_table(ledger, index),
         files_table(ledger, index),
         answer_table(ledger, index),
-        mechanism_table(measured, index),
+        _of_file(campaign_dir, MECHANISMS_FILE, lambda: mechanism_table(measured, index)),
         matrix_table(ledger, index),
         flush_table(ledger, index),
         damage_table(ledger, index),
-        scale_table(scale, index),
+        _of_file(campaign_dir, SCALE_FILE, lambda: scale_table(scale, index)),
     ]
+
+
+def _of_file(campaign_dir: Path | None, name: str, table: Callable[[], Table]) -> Table:
+    """The table of a file that decodes, and may be of another version: its shape is what the table asks for."""
+    try:
+        return table()
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        if campaign_dir is None:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        raise UsageError(f"{campaign_dir / name} is of another shape ({what}); `make jobdir` writes it anew") from error
 
 
 def _lines(path: Path) -> list[Line]:
