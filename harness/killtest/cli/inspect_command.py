@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 
 from killtest.errors import UsageError
+from killtest.jobdir import contents
 from killtest.jobdir.inspection import LOOKED_FOR, inspect, is_one
 from killtest.jobdir.job_dir import JobDir
 from killtest.jobdir.queue import FIRST
@@ -23,7 +24,10 @@ def command(folder: Path, as_json: bool) -> int:
     Nothing in it is changed, and nothing in it is run. The spider must not be running. Ends with 0 when a resume goes
     on as after a clean stop, with 1 when something was found that a clean stop does not leave.
     """
-    _check(folder)
+    try:
+        _check(folder)
+    except OSError as error:
+        raise UsageError(f"{folder}: {error.strerror or error}") from None
     found = inspect(folder)
     if as_json:
         click.echo(msgspec.json.encode({"folder": str(folder), **msgspec.to_builtins(found)}).decode())
@@ -37,6 +41,9 @@ def _check(folder: Path) -> None:
     if not folder.is_dir():
         what = "a file" if folder.exists() else "not there"
         raise UsageError(f"{folder} is {what}; give the folder that the spider got as JOBDIR, with {looked_for} in it")
+    closed = contents.denied(folder)
+    if closed is not None:
+        raise UsageError(f"{closed} can't be read: permission denied; inspect it as the user who runs the spider")
     if not is_one(folder):
         raise UsageError(f"{folder} is no JOBDIR: none of {looked_for} is in it; is it the folder above, or below?")
 

@@ -1,5 +1,6 @@
 """The files of a folder and their bytes, read without changing or waiting for anything."""
 
+import os
 import stat
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,3 +49,15 @@ def begins(path: Path, start: bytes) -> bool:
             return file.read(len(start)) == start
     except (OSError, ValueError):
         return False
+
+
+def denied(folder: Path) -> Path | None:
+    """The first file or folder, from `folder` down, that we may not read; None where we may read everything."""
+    waiting = [folder]
+    while waiting:
+        for path in (here := waiting.pop(), *entries(here)):
+            is_folder = path.is_dir() and not path.is_symlink()
+            if not os.access(path, os.R_OK | (os.X_OK if is_folder else 0), follow_symlinks=False):
+                return path
+            waiting += [path] if is_folder and path != here else []
+    return None
