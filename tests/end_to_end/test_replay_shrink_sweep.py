@@ -288,3 +288,17 @@ def test_wrong_words_are_one_clear_line_and_2(words: list[str], complaint: str, 
     assert done.returncode == 2, done.stdout
     assert complaint in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+def test_sweep_behind_a_first_fault_sweeps_the_resume(tmp_path: Path) -> None:
+    shop = ["--site", "products=3", "--site", "list_pages=1"]
+    done = killtest("sweep", f"{POPPED}:sound", *shop, "--first", "request:3 KILL", "--json", cwd=tmp_path)
+    told = json.loads(done.stdout)
+    assert (done.returncode, told["outcome"], told["first"], told["requests"]) == (0, "PASS", "request:3 KILL", 2)
+    assert [one["passed"] for one in told["moments"]] == [[1, 2], [1, 2]]
+    lines = [json.loads(line) for line in (tmp_path / told["campaign"] / "trials.jsonl").read_text().splitlines()]
+    faults = {line["schedule"]["name"]: line["schedule"]["faults"] for line in lines}
+    assert faults["held-KILL-2"] == ["request:3 KILL", "request:2 KILL"]
+    assert faults["first"] == ["request:3 KILL"]
+    wrong = killtest("sweep", "naive", "--first", "request:0 KILL", cwd=tmp_path)
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)

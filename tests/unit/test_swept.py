@@ -4,6 +4,7 @@ from typing import Any
 
 from killtest.plan.campaign import Spec
 from killtest.plan.each_request import rules_for
+from killtest.plan.schedule import Rule
 from killtest.sweep import swept
 from killtest.sweep.swept import Swept
 from ledger_lines import control, failed, trial, unknown
@@ -71,3 +72,28 @@ def test_a_subject_that_fails_without_faults_is_not_killed() -> None:
     assert (found.outcome, found.moments) == ("FAIL", ())
     assert "not killed" in next(swept.words(found, "mine"))
     assert swept.as_json(found)["outcome"] == "FAIL"
+
+
+def test_behind_a_first_fault_kills_that_were_not_reached_are_no_pass() -> None:
+    def behind(number: int, **changes: Any) -> dict[str, Any]:
+        line = kill("held-KILL", number, **changes)
+        line["schedule"]["faults"].insert(0, "request:10 INT")
+        return line
+
+    missed = [{"status": "struck"}, {"status": "not_reached"}]
+    alone = trial("mine", 1, "first")
+    rules = (Rule(group="first", faults=("request:10 INT",)), *rules_for(3, ["KILL"], ["request:10 INT"]))
+    lines = [alone, behind(1), behind(2, make=failed, data=LOST), behind(3, faults=missed)]
+    found = swept.summed(Spec("sweep-mine", ("mine",), rules), [control("mine", 1), *lines], 3)
+    assert found.outcome == "FAIL"
+    told = "\n".join(swept.words(found, "mine"))
+    assert "1 of 3 kills fail; one at each of 3 page requests of the start behind request:10 INT" in told
+    assert "did not strike, or could not be judged, at 3" in told
+    assert "the first at request:2 KILL" in told
+    assert swept.as_json(found)["first"] == "request:10 INT"
+
+
+def test_a_first_fault_that_fails_alone_is_said() -> None:
+    spec = Spec("sweep-mine", ("mine",), (Rule(group="first", faults=("request:10 INT",)),))
+    found = swept.summed(spec, [control("mine", 1), failed("mine", 1, "first", data=LOST)], 0)
+    assert next(swept.words(found, "mine")) == "FAIL  mine  not killed: it comes to no PASS with request:10 INT alone"

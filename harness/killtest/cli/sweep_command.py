@@ -15,6 +15,7 @@ from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.plan import campaign, subject
 from killtest.plan.each_request import SMALL
+from killtest.plan.fault import parse
 from killtest.plan.subject import label_of
 from killtest.sweep import sweep_run, swept
 from killtest.sweep.sweep_run import RESULT, Order
@@ -37,6 +38,7 @@ _CORES_USED = 2
     type=click.Choice(["KILL", "INT", "TERM", "HUP", "QUIT"]),
     help="With what; may be given more than once.",
 )
+@click.option("--first", metavar="FAULT", help="A fault before: sweep the start that follows it, such as a resume.")
 @click.option(
     "--jobs", type=click.IntRange(1), show_default="cores, at most 2", help="Trials side by side; controls run alone."
 )
@@ -48,8 +50,9 @@ _CORES_USED = 2
 def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any) -> int:
     """Kill SUBJECT once at every page request while it is held, and once after every response.
 
-    How many requests there are is what the first control made. Killed or interrupted, the same command goes on where it
-    was, in results/sweep-SUBJECT; a finished sweep is moved aside. Ends with 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN.
+    How many requests there are is what the first control made, or with --first the start behind that fault. Killed or
+    interrupted, the same command goes on where it was, in results/sweep-SUBJECT; a finished sweep is moved aside. Ends
+    with 0 PASS, 1 FAIL, 2 usage, 3 UNKNOWN.
     """
     who = subject_of(words, options)
     subject.check_runnable(who)
@@ -59,8 +62,9 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     # A finished sweep tells of the program as it was then.
     if options["fresh"] or (path / RESULT).exists():
         move_aside(path)
+    first = parse(options["first"]).text if options["first"] else None
     jobs = options["jobs"] or min(_CORES_USED, os.cpu_count() or 1)
-    order = Order(who, site, tuple(dict.fromkeys(options["signals"])), ["killtest", *sys.argv[1:]], jobs)
+    order = Order(who, site, tuple(dict.fromkeys(options["signals"])), ["killtest", *sys.argv[1:]], jobs, first)
     folder = CampaignFolder(path)
     try:
         with progress_for(Console(stderr=True)) as watcher:

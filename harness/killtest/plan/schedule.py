@@ -42,7 +42,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `between` bounds the uniform draw: seconds for the clocks `after` and `first`, request numbers for
     `request` and `response` (both ends included). `signals` are taken in turn, or drawn with
     `order = "drawn"`. `faults` instead of a draw gives every trial of the group the same written faults.
-    `each` draws nothing: every number of `between` once, a schedule of one fault each, named after its number.
+    `each` draws nothing: every number of `between` once, a schedule each, named after its number, of one fault behind
+    whatever `faults` come first.
     `subjects` limits the group to some of the campaign's subjects. `again` is how many undisturbed starts follow each
     trial of it that has finished; its verdict is that of the trial before them.
     """
@@ -69,7 +70,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         low, high = self.between
         if not 0 <= low <= high:
             raise ValueError(f"between: {low} to {high} is no range")
-        if not self.faults and self.trigger in ("request", "response") and (low < 1 or low % 1 or high % 1):
+        is_counted = self.each or not self.faults
+        if is_counted and self.trigger in ("request", "response") and (low < 1 or low % 1 or high % 1):
             raise ValueError(f"between: {low} to {high} are no request numbers")
         if self.each:
             self._check_each()
@@ -77,8 +79,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _check_each(self) -> None:
         if self.trigger not in ("request", "response"):
             raise ValueError(f"each: wants the trigger request or response, which can be counted, not {self.trigger}")
-        if self.faults or self.trials > 1 or self.kills > 1 or len(self.signals) > 1:
-            raise ValueError("each: one fault a schedule, of one signal; leave out faults, trials and kills")
+        if self.trials > 1 or self.kills > 1 or len(self.signals) > 1:
+            raise ValueError("each: one fault a schedule, of one signal; leave out trials and kills")
 
 
 def draw(rule: Rule, seed: str) -> list[Schedule]:
@@ -98,7 +100,7 @@ def draw(rule: Rule, seed: str) -> list[Schedule]:
 def _only(rule: Rule, n: int) -> Schedule:
     trigger = Trigger(rule.trigger, n=n)
     fault = parse(f"{trigger.text} {Step(rule.signals[0]).signal}")
-    return Schedule(f"{rule.group}-{n}", (fault.text,), rule.group)
+    return Schedule(f"{rule.group}-{n}", (*rule.faults, fault.text), rule.group)
 
 
 def _draw_faults(rule: Rule, source: random.Random) -> list[Fault]:

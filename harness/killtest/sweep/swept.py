@@ -38,24 +38,35 @@ class Moment(msgspec.Struct, frozen=True):
 
 
 class Swept(msgspec.Struct, frozen=True):
-    """The whole sweep: `requests` is how many the control made; `findings` are those of all moments together.
+    """The whole sweep: `requests` is how many were swept; `findings` are those of all moments together.
 
-    Where the subject fails without faults there are no moments, and `findings` are the control's.
+    `first` is the fault before each kill, empty without one. Where the subject fails without faults, or with the first
+    one alone, there are no moments, and `findings` are those of that.
     """
 
     outcome: Outcome
     requests: int
     moments: tuple[Moment, ...]
     findings: tuple[Finding, ...]
+    first: str = ""
 
 
 def summed(spec: Spec, lines: Sequence[Line], requests: int) -> Swept:
     """The sweep's campaign in figures."""
-    kills = [line for line in lines if not line["control"]]
-    groups = [(rule, [line for line in kills if line["schedule"]["group"] == rule.group]) for rule in spec.schedules]
+    rules = [rule for rule in spec.schedules if rule.each]
+    groups = [(rule, [_struck(one) for one in lines if one["schedule"]["group"] == rule.group]) for rule in rules]
+    kills = [line for _, own in groups for line in own]
     moments = [_moment(_MOMENTS[rule.trigger], rule.signals[0], own) for rule, own in groups]
     judged = kills or lines
-    return Swept(worst([line["outcome"] for line in judged]), requests, tuple(moments), tuple(_findings(judged)))
+    first = next((rule.faults[0] for rule in spec.schedules if rule.faults), "")
+    outcome = worst([line["outcome"] for line in judged])
+    return Swept(outcome, requests, tuple(moments), tuple(_findings(judged)), first)
+
+
+def _struck(line: Line) -> Line:
+    """The line; UNKNOWN where the kill did not strike, though the fault before it did and the trial passed."""
+    is_missed = any(fault["status"] == "not_reached" for fault in line["faults"])
+    return {**line, "outcome": "UNKNOWN"} if is_missed and line["outcome"] == "PASS" else line
 
 
 def _moment(moment: str, signal: str, lines: list[Line]) -> Moment:
@@ -64,8 +75,9 @@ def _moment(moment: str, signal: str, lines: list[Line]) -> Moment:
 
 
 def _number(line: Line) -> int:
-    """The request at which it was killed: such a schedule is named GROUP-NUMBER."""
-    return int(line["schedule"]["name"].rpartition("-")[2])
+    """The request at which it was killed: such a schedule is named GROUP-NUMBER; 0 for one that is not."""
+    number = line["schedule"]["name"].rpartition("-")[2]
+    return int(number) if number.isdigit() else 0
 
 
 def _findings(lines: Sequence[Line]) -> Iterator[Finding]:
@@ -85,16 +97,19 @@ def words(swept: Swept, label: str) -> Iterator[str]:
     failing = sum(len(one.numbers) for one in swept.findings)
     kills = sum(one.kills for one in swept.moments)
     if not kills:
-        yield f"{swept.outcome}  {label}  not killed: its control comes to no PASS without any fault"
+        why = f"with {swept.first} alone" if swept.first else "without any fault"
+        yield f"{swept.outcome}  {label}  not killed: it comes to no PASS {why}"
         yield from (f"      {one.words}\n      reproduce: {one.first['reproduce']}" for one in swept.findings)
         return
-    yield f"{swept.outcome}  {label}  {failing} of {kills} kills fail; one at each of {swept.requests} page requests"
+    behind = f" of the start behind {swept.first}" if swept.first else ""
+    where = f"one at each of {swept.requests} page requests{behind}"
+    yield f"{swept.outcome}  {label}  {failing} of {kills} kills fail; {where}"
     has_signals = len({one.signal for one in swept.moments}) > 1
     for one in swept.moments:
         yield f"      {one.moment}{f', SIG{one.signal}' if has_signals else ''}: {'; '.join(_parts(one))}"
     for finding in swept.findings:
         times = f"{len(finding.numbers)} kill{'s' if len(finding.numbers) != 1 else ''}"
-        yield f"      {finding.words}: {times}, the first at {finding.first['schedule']['faults'][0]}"
+        yield f"      {finding.words}: {times}, the first at {finding.first['schedule']['faults'][-1]}"
         yield f"      reproduce: {finding.first['reproduce']}"
 
 
@@ -114,6 +129,7 @@ def as_json(swept: Swept) -> dict[str, object]:
         "schema": 1,
         "outcome": swept.outcome,
         "requests": swept.requests,
+        "first": swept.first,
         "moments": [
             {"moment": one.moment, "signal": one.signal, "passed": one.passed, "unknown": one.unknown}
             | {"failed": [_told(found) for found in one.findings]}
