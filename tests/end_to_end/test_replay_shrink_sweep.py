@@ -295,7 +295,7 @@ def test_sweep_behind_a_first_fault_sweeps_the_resume(tmp_path: Path) -> None:
     done = killtest("sweep", f"{POPPED}:sound", *shop, "--first", "request:3 KILL", "--json", cwd=tmp_path)
     told = json.loads(done.stdout)
     assert (done.returncode, told["outcome"], told["first"], told["requests"]) == (0, "PASS", "request:3 KILL", 2)
-    assert [one["passed"] for one in told["moments"]] == [[1, 2], [1, 2]]
+    assert [sorted(one["passed"]) for one in told["moments"]] == [[1, 2], [1, 2]]
     lines = [json.loads(line) for line in (tmp_path / told["campaign"] / "trials.jsonl").read_text().splitlines()]
     faults = {line["schedule"]["name"]: line["schedule"]["faults"] for line in lines}
     assert faults["held-KILL-2"] == ["request:3 KILL", "request:2 KILL"]
