@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from killtest.plan.fault import parse
@@ -106,6 +107,13 @@ def test_numbers_stop_where_the_findings_do() -> None:
         return tried[0].startswith("request:") and parse(tried[0]).trigger.n >= 5
 
     assert left(shrunk(World(from_five, hit=None), "request:40 KILL", hits=(WAITING,))) == ["request:5 KILL"]
+
+
+@pytest.mark.parametrize(("number", "wanted"), [(525, 188), (188, 188), (3, 3), (2, 2), (1, 1), (400, 1), (400, 2)])
+def test_the_earliest_request_is_found_by_bisection(number: int, wanted: int) -> None:
+    world = World(lambda tried: wanted <= parse(tried[0]).trigger.n, hit=None)
+    assert left(shrunk(world, f"request:{number} KILL", hits=(WAITING,))) == [f"request:{wanted} KILL"]
+    assert len(world.tried) <= 14
 
 
 def test_a_page_is_named_with_its_count_and_only_if_that_does_as_well() -> None:

@@ -8,7 +8,7 @@ from killtest.plan.fault import Fault
 from killtest.shrink.budget import NOISY, ONCE, Budget, Rule, Spent
 from killtest.shrink.ddmin import ddmin
 from killtest.shrink.hit import Hit, by_path, facts_for
-from killtest.shrink.simpler import simpler
+from killtest.shrink.simpler import numbered, simpler
 
 Faults = tuple[Fault, ...]
 Hits = tuple[Hit | None, ...]
@@ -106,6 +106,25 @@ class _Search:
         for index in range(len(self._now())):
             while any(self.holds(self._with(index, one)) for one in simpler(self._now()[index])):
                 pass
+            self._earliest(index)
+
+    def _earliest(self, index: int) -> None:
+        """The smallest number of the trigger: the first two, then by bisection, so that one less does not do.
+
+        A finding is often there at once, or from some number on: when the queue is long enough, the buffer full.
+        """
+        fault, most = self._now()[index], self._now()[index].trigger.n
+        if self._tried.get(self._with(index, numbered(fault, most - 1))) is False:
+            return  # found in the round before
+        if any(self.holds(self._with(index, numbered(fault, n))) for n in range(1, min(3, most))):
+            return
+        least = min(2, most - 1)  # does not do
+        while most - least > 1:
+            middle = (least + most) // 2
+            if self.holds(self._with(index, numbered(fault, middle))):
+                most = middle
+            else:
+                least = middle
 
     def _paths(self) -> None:
         """Pages by their names, which say more than their numbers."""

@@ -21,10 +21,8 @@ def simpler(fault: Fault) -> Iterator[Fault]:
         usual = parse(f"request:1 {fault.steps[0].signal}").scope
         if fault.scope != usual:
             yield msgspec.structs.replace(fault, scope=usual)
-    for number in _smaller(fault.trigger.n):
-        yield msgspec.structs.replace(fault, trigger=msgspec.structs.replace(fault.trigger, n=number))
 
 
-def _smaller(number: int) -> list[int]:
-    """Fewer than `number`: the first two, half, one less. A finding is often there at once, or from somewhere on."""
-    return sorted({n for n in (1, 2, number // 2, number - 1) if 1 <= n < number})
+def numbered(fault: Fault, number: int) -> Fault:
+    """The same fault at that number of its trigger."""
+    return msgspec.structs.replace(fault, trigger=msgspec.structs.replace(fault.trigger, n=number))
