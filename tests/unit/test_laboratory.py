@@ -146,6 +146,8 @@ def test_the_campaign_has_every_trial_that_a_table_asks_for() -> None:
     }
     wanted |= {(f"scrapy_jobdir:{name}_{how}", "damaged") for name in FILES for how in HOWS}
     wanted |= {(name, schedule) for name in ("scrapy_jobdir", "scrapy_durable") for schedule in SCHEDULES}
+    killing = [name for name in SCHEDULES if "KILL" in name]
+    wanted |= {(f"scrapy_durable:{name}", schedule) for name in ("star", "next_first") for schedule in killing}
     assert wanted <= planned
     asked = _Asked()
     for answer in ANSWERS:
@@ -205,7 +207,7 @@ def test_the_matrix_shows_missing_repeated_and_what_else_was_found() -> None:
     table = matrix_table(ledger, 0)
     assert [row[0] for row in table.rows] == ["scrapy_jobdir:fifo", "scrapy_durable"]
     assert table.rows[0][4] == "275 (1), 2 corrupted, hung"
-    assert table.rows[1][1:3] == ("0 (0)", "no data")
+    assert table.rows[1][1:3] == ("0 (0)", "–")
     assert "500" in table.caption
     assert [(one.missing, one.repeated) for one in points(ledger)] == [(275, 1), (0, 0)]
     assert image(laboratory_figure(points(ledger)), "svg") == image(laboratory_figure(points(ledger)), "svg")
@@ -279,6 +281,7 @@ def test_a_mechanism_shows_its_shortest_schedule_and_the_files_at_the_kill() -> 
     assert row[5] == "PASS 0 (8)"
     assert row[7] == "durable scheduler metadata (active.json); a crash-safe duplicate filter"
     assert mechanism_table([measured(shown=False)], 0).rows[0][3] == "not shown in this run"
+    assert "explore visits" in str(mechanism_table([measured(durable=None)], 0).rows[0][5])
 
 
 def test_the_queue_at_scale() -> None:

@@ -19,6 +19,7 @@ SCHEDULES = {
 }
 _SUBJECT = ("subject", "对象")
 _ABSENT = ("no data", "无数据")
+_NOT_RUN = "–"
 _OTHERS = ("corrupted", "duplicated", "stale", "unexpected")
 
 
@@ -35,7 +36,7 @@ class Point:
 def matrix_table(ledger: Ledger, lang: int) -> Table:
     """One row a subject, one column a kind of interruption; `lang`: 0 English, 1 Chinese."""
     labels = _labels(ledger)
-    rows = [(label, *(_cell(ledger, label, name, lang) for name in SCHEDULES)) for label in labels]
+    rows = [(label, *(_cell(ledger, label, name) for name in SCHEDULES)) for label in labels]
     products = next((str(point.products) for point in _trials(ledger)), _ABSENT[lang])
     headings = (_SUBJECT[lang], *(name[lang] for name in SCHEDULES.values()))
     return Table(
@@ -62,12 +63,12 @@ def _labels(ledger: Ledger) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _cell(ledger: Ledger, label: str, schedule: str, lang: int) -> Cell:
+def _cell(ledger: Ledger, label: str, schedule: str) -> Cell:
     subject, _, variant = label.partition(":")
     try:
         trial = ledger.of(variant or None, schedule, subject)
     except Absent:
-        return _ABSENT[lang]
+        return _NOT_RUN
     return outcome_words(trial)
 
 

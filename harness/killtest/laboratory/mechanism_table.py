@@ -62,8 +62,7 @@ def _row(mechanism: Mechanism, measured: Line | None, lang: int) -> tuple[Cell, 
     else:
         trial = Facts(measured["line"])
         given = outcome_words(trial) if measured["shown"] else _NOT_SHOWN[lang]
-        durable = f"{measured['durable']['outcome']} {outcome_words(Facts(measured['durable']))}"
-        seen = ("; ".join(measured["faults"]), given, moment(trial, lang), durable)
+        seen = ("; ".join(measured["faults"]), given, moment(trial, lang), _durable(measured["durable"], lang))
     subject = f"scrapy_jobdir:{mechanism.variant}"
     return (
         said(f"mechanisms.{mechanism.name}.title", lang),
@@ -72,6 +71,13 @@ def _row(mechanism: Mechanism, measured: Line | None, lang: int) -> tuple[Cell, 
         said(f"mechanisms.{mechanism.name}.why", lang),
         points,
     )
+
+
+def _durable(line: Line | None, lang: int) -> str:
+    """How scrapy_durable came out; a step of another program has none of its own to be compared with."""
+    if line is None:
+        return said("mechanisms.no-such-step", lang)
+    return f"{line['outcome']} {outcome_words(Facts(line))}" if line["data"] else str(line["outcome"])
 
 
 def moment(trial: Facts, lang: int) -> str:
