@@ -28,7 +28,7 @@ gate: $(VENV)/.run ## the gate on our own crawlers: the sound one must pass, the
 jobdir: $(VENV)/.run ## the JOBDIR laboratory: what Scrapy keeps on disk, what each interruption loses (about 15 minutes)
 	$(BIN)/killtest bench jobdir --jobs 2 --json $(if $(FRESH),--fresh) > /dev/null
 	$(BIN)/python bench/jobdir_mechanisms.py --out results/jobdir/mechanisms.jsonl
-	$(BIN)/python bench/jobdir_scale.py --out results/jobdir/scale.json
+	$(BIN)/python bench/jobdir_scale.py --within 15 --out results/jobdir/scale.json
 	$(BIN)/killtest sweep scrapy_durable
 	$(BIN)/killtest explore scrapy_durable:one_request --jobs 2 $(JOBDIR_SHOP)
 	$(BIN)/killtest explore scrapy_jobdir:one_request --jobs 2 $(JOBDIR_SHOP) || test $$? -eq 1

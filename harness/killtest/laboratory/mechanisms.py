@@ -43,13 +43,14 @@ MECHANISMS = (
     Mechanism(
         "in-flight",
         "sqlite_one",
-        ("request:30 INT", "request:20 KILL", "request:25 KILL"),
+        ("request:10 INT", "request:8 KILL", "request:9 KILL"),
         ("requests",),
+        _SMALL,
     ),
     Mechanism(
         "stale-count",
         "one_request",
-        ("request:12 INT", "request:9 KILL"),
+        ("request:5 INT", "request:4 KILL"),
         ("queues", "requests"),
         _SMALL,
     ),
