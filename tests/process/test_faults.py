@@ -1,5 +1,6 @@
 """Faults beyond a signal at a request, on real processes: marks, rows, pauses, owners, bumps, orphans that hide."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -126,6 +127,7 @@ def test_hang_says_what_it_waits_for(hang: str, words: str, tmp_path: Path) -> N
     evidence, _ = run(crawler(tmp_path, after=hang), tmp_path=tmp_path)
     assert evidence.course.ending == "hung"
     assert words in evidence.course.hung_on[0]
+    assert re.match(r"\d+ python\S* \w+\.py", evidence.course.hung_on[0]), "the folders say nothing and take room"
 
 
 HIDDEN = """

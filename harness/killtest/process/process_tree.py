@@ -197,9 +197,10 @@ def is_zombie(target: Identity) -> bool:
 
 
 def command_of(target: Identity) -> str:
-    """What the process runs, for a report; empty when it can't be told."""
+    """What the process runs, for a report, programs and files without their folders; empty when it can't be told."""
     try:
-        return " ".join(psutil.Process(target.pid).cmdline())[:200]
+        words = psutil.Process(target.pid).cmdline()
+        return " ".join(Path(word).name if word.startswith("/") else word for word in words)[:200]
     except psutil.Error:
         return ""
 
