@@ -50,7 +50,7 @@ MECHANISMS = (
     Mechanism(
         "stale-count",
         "one_request",
-        ("request:5 INT", "request:4 KILL"),
+        ("request:4 INT", "request:2 KILL"),
         ("queues", "requests"),
         _SMALL,
     ),
