@@ -34,7 +34,7 @@ jobdir: $(VENV)/.run ## the JOBDIR laboratory: what Scrapy keeps on disk, what e
 	$(BIN)/killtest explore scrapy_jobdir:one_request --jobs 2 $(JOBDIR_SHOP) || test $$? -eq 1
 	$(BIN)/killtest report results/jobdir --lang zh > /dev/null
 	$(BIN)/killtest report results/jobdir
-JOBDIR_SHOP := --site list_pages=2 --site products=8
+JOBDIR_SHOP := --site list_pages=2 --site products=5
 
 zoo: $(VENV)/.run ## the bug zoo: every planted bug found exactly, nothing in its sound twin (a minute or two)
 	$(BIN)/killtest zoo --jobs 2

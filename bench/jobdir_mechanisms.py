@@ -36,7 +36,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these mechanisms")
     parser.add_argument("--out", type=Path, help="a JSON line for each")
-    parser.add_argument("--seconds", type=float, default=120.0, help="no shrinking run starts later (default: 120)")
+    parser.add_argument("--seconds", type=float, default=150.0, help="no shrinking run starts later (default: 150)")
     options = parser.parse_args()
     unknown = set(options.names) - {mechanism.name for mechanism in MECHANISMS}
     if unknown:

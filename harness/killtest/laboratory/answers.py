@@ -80,10 +80,6 @@ def _hosts(ledger: Ledger) -> Values:
     }
 
 
-def _together(ledger: Ledger) -> tuple[Facts, Facts]:
-    return ledger.control("two_processes"), ledger.of("two_processes", "together")
-
-
 def _durable(ledger: Ledger) -> list[Facts]:
     """All trials of the durable scheduler, whatever its settings; the HTTP cache is another way."""
     lines = [line for line in ledger.lines if line["subject"] == "scrapy_durable" and line["variant"] != "http_cache"]
@@ -151,7 +147,7 @@ ANSWERS = (
             _words(ledger, "together", killed="two_processes")
             | {"undisturbed": outcome_words(ledger.control("two_processes"))}
         ),
-        lambda ledger: "FAIL" in {trial.line["outcome"] for trial in _together(ledger)},
+        lambda ledger: ledger.control("two_processes").line["ending"] != "refused_start",
         "killtest run scrapy_jobdir:two_processes",
     ),
     Answer(
