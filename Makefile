@@ -29,7 +29,7 @@ jobdir: $(VENV)/.run ## the JOBDIR laboratory: what Scrapy keeps on disk, what e
 	$(BIN)/killtest bench jobdir --jobs 2 --json $(if $(FRESH),--fresh) > /dev/null
 	$(BIN)/python bench/jobdir_mechanisms.py --out results/jobdir/mechanisms.jsonl
 	$(BIN)/python bench/jobdir_scale.py --within 15 --out results/jobdir/scale.json
-	$(BIN)/killtest sweep scrapy_durable
+	$(BIN)/killtest sweep scrapy_durable $(JOBDIR_SHOP)
 	$(BIN)/killtest explore scrapy_durable:one_request --jobs 2 $(JOBDIR_SHOP)
 	$(BIN)/killtest explore scrapy_jobdir:one_request --jobs 2 $(JOBDIR_SHOP) || test $$? -eq 1
 	$(BIN)/killtest report results/jobdir --lang zh > /dev/null
