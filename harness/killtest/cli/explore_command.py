@@ -99,7 +99,7 @@ def _sweep_instead(refusal: str, words: tuple[str, ...], site_words: tuple[str, 
     own = {name: value for name, value in options.items() if name not in ("raw", "clock", "confirm")}
     sweep = sweep_command.command.callback
     assert sweep is not None
-    code: int = sweep(words=words, site_words=site_words, **own, signals=("KILL",), fresh=False)
+    code: int = sweep(words=words, site_words=site_words, **own, signals=("KILL",), first=None, fresh=False)
     return code
 
 
