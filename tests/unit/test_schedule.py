@@ -82,9 +82,19 @@ def test_each_takes_every_number_of_the_range_once() -> None:
     assert draw(rule, "2") == drawn
 
 
+def test_each_comes_behind_the_faults_of_its_group() -> None:
+    rule = Rule(group="behind", each=True, between=(1, 2), faults=("request:10 INT",))
+    assert [one.faults for one in draw(rule, "1")] == [
+        ("request:10 INT", "request:1 KILL"),
+        ("request:10 INT", "request:2 KILL"),
+    ]
+    with pytest.raises(ValueError, match="no request numbers"):
+        Rule(group="behind", each=True, between=(0, 2), faults=("request:10 INT",))
+
+
 @pytest.mark.parametrize(
     "fields",
-    [{"trigger": "after"}, {"trials": 2}, {"kills": 2}, {"signals": ("KILL", "INT")}, {"faults": ("request:1 KILL",)}],
+    [{"trigger": "after"}, {"trials": 2}, {"kills": 2}, {"signals": ("KILL", "INT")}],
 )
 def test_each_with_what_it_cannot_mean_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ValueError, match="each"):

@@ -74,6 +74,11 @@ def test_a_subject_that_fails_without_faults_is_not_killed() -> None:
     assert swept.as_json(found)["outcome"] == "FAIL"
 
 
+def test_of_two_kills_at_one_request_the_held_one_is_repeated() -> None:
+    found = sweep(kill("response-KILL", 2, failed, data=LOST), kill("held-KILL", 2, failed, data=LOST), last=2)
+    assert found.findings[0].first["schedule"]["faults"] == ["request:2 KILL"]
+
+
 def test_behind_a_first_fault_kills_that_were_not_reached_are_no_pass() -> None:
     def behind(number: int, **changes: Any) -> dict[str, Any]:
         line = kill("held-KILL", number, **changes)

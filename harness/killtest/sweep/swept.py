@@ -80,10 +80,16 @@ def _number(line: Line) -> int:
     return int(number) if number.isdigit() else 0
 
 
+def _place(line: Line) -> tuple[int, bool]:
+    """Where a line stands among others: by its request, held before answered, since a kill there repeats exactly."""
+    faults = line["schedule"]["faults"]
+    return _number(line), bool(faults) and faults[-1].startswith("response")
+
+
 def _findings(lines: Sequence[Line]) -> Iterator[Finding]:
     """What fails, by ending and names of the findings, the most frequent first."""
     groups: dict[object, list[tuple[Line, Answer]]] = {}
-    for line in sorted(lines, key=_number):
+    for line in sorted(lines, key=_place):
         said = answer.of_line(line)
         if said.outcome == "FAIL":
             groups.setdefault(said.names, []).append((line, said))
@@ -97,8 +103,9 @@ def words(swept: Swept, label: str) -> Iterator[str]:
     failing = sum(len(one.numbers) for one in swept.findings)
     kills = sum(one.kills for one in swept.moments)
     if not kills:
-        why = f"with {swept.first} alone" if swept.first else "without any fault"
-        yield f"{swept.outcome}  {label}  not killed: it comes to no PASS {why}"
+        why = f"it comes to no PASS with {swept.first} alone"
+        why = why if swept.first else "its control comes to no PASS without any fault"
+        yield f"{swept.outcome}  {label}  not killed: {why}"
         yield from (f"      {one.words}\n      reproduce: {one.first['reproduce']}" for one in swept.findings)
         return
     behind = f" of the start behind {swept.first}" if swept.first else ""
