@@ -99,11 +99,6 @@ class Facts:
         return int(self.line["traffic"]["overlap"])
 
     @property
-    def stored(self) -> int:
-        """Distinct products stored."""
-        return int(self.line["data"]["distinct"])
-
-    @property
     def products(self) -> int:
         """Products of the shop."""
         return int(self.line["data"]["products"])
