@@ -23,7 +23,7 @@ def answer_table(ledger: Ledger, lang: int) -> Table:
 def _row(ledger: Ledger, answer: Answer, lang: int) -> tuple[Cell, ...]:
     try:
         sentence = said(f"answers.{answer.name}.sentence", lang, **answer.values(ledger))
-        holds = "true" if answer.holds(ledger) else "false"
+        holds = "–" if answer.holds is None else str(answer.holds(ledger)).lower()
     except Absent as missing:
         sentence, holds = f"{_ABSENT[lang]}: {missing}", _ABSENT[lang]
     return (

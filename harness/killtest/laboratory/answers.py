@@ -19,11 +19,14 @@ Values = dict[str, Any]
 
 @dataclass(frozen=True)
 class Answer:
-    """A question: its `name` in words.toml, where a sentence has places for `values`, and the command that shows it."""
+    """A question: its `name` in words.toml, where a sentence has places for `values`, and the command that shows it.
+
+    `holds` is None for what was not measured.
+    """
 
     name: str
     values: Callable[[Ledger], Values]
-    holds: Callable[[Ledger], bool]
+    holds: Callable[[Ledger], bool] | None
     command: str
 
 
@@ -153,7 +156,7 @@ ANSWERS = (
     Answer(
         "windows",
         lambda ledger: {},
-        lambda ledger: True,
+        None,
         "–",
     ),
     Answer(
