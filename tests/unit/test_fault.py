@@ -37,6 +37,13 @@ from killtest.plan.fault import Fault, Step, Trigger, parse
         "response:3 CONT",
         "request:/product/6 bump:/product/6",
         "request:/product/6 bump:/product/6, bump:/view/7, KILL scope=pid",
+        "request:25 reload:touch",
+        "mark:fetched#3 reload:whitespace instance=1",
+        "request:25 bump:/product/6, reload:change",
+        "request:25 reload:broken+mended@3",
+        "request:25 service:valkey:KILL",
+        "request:25 service:valkey:KILL+START@3",
+        "request:25 TERM+KILL@10 scope=group instance=1 restart=never",
     ],
 )
 def test_text_and_fault_are_inverse(text: str) -> None:
@@ -129,6 +136,18 @@ def test_sequence_keeps_the_delays() -> None:
         ("request:5 KLL", 'unknown action "KLL"'),
         ("request:5 KILL scope=all", '"scope=all" is not understood'),
         ("request:5 TERM+KILL", "wants a delay in seconds"),
+        ("request:1 reload:burn", 'unknown action "burn"; built: touch'),
+        ("request:1 reload:touch scope=pid", "it takes no scope"),
+        ("request:1 service:valkey:STOP", 'unknown action "STOP"; built: KILL, START'),
+        ("request:1 service:valkey:START", "a service takes KILL"),
+        ("request:1 service:valkey:KILL scope=pid", "a service has no scope"),
+        ("request:1 service:valkey:KILL instance=1", "this is no instance's"),
+        ("request:1 KILL scope=owner instance=1", "the owner is found by its request"),
+        ("request:1 KILL instance=one", "wants a number"),
+        ("request:1 KILL restart=later", "the only one is restart=never"),
+        ("request:1 reload:touch restart=never", "a signal that ends the subject"),
+        ("request:1 STOP+CONT@2 restart=never", "a signal that ends the subject"),
+        ("request:1 KILL restart=never restart=never", "one restart at the most"),
         ("partial:/image/7@4000 KILL", '"partial" is not built yet'),
         ("syscall:getpid#3 KILL", "getpid is no call that is watched"),
         ("request:5 KILL+TERM@1", "nothing can follow KILL"),
@@ -154,3 +173,13 @@ def test_what_is_wrong_is_said(text: str, complaint: str) -> None:
         parse(text)
     assert complaint in str(caught.value)
     assert text in str(caught.value)
+
+
+def test_what_is_broken_is_mended_two_seconds_later_where_nothing_is_said() -> None:
+    assert parse("request:1 reload:broken").text == "request:1 reload:broken+mended@2"
+
+
+def test_a_service_is_named_and_a_signal_names_none() -> None:
+    assert parse("request:1 service:valkey:KILL").service == "valkey"
+    assert parse("request:1 reload:touch").service is None
+    assert parse("request:1 KILL").service is None

@@ -23,12 +23,19 @@ SCOPES: tuple[Scope, ...] = ("pid", "group", "tree", "owner")
 _NUMBER = "[0-9]{1,18}"
 _COUNT = "[1-9][0-9]{0,17}"
 _SECONDS = rf"{_NUMBER}(?:\.[0-9]+)?"
+# What a reload fault does to the subject's files, and what is done to a service.
+RELOADS = ("touch", "whitespace", "change", "broken", "mended")
+_MENDED_S = 2.0
+_SERVICE_ACTIONS = ("KILL", "START")
 BUILT_TRIGGERS = (
     "request:N, request:/PATH, response:N, response:/PATH, mark:NAME, rows:N, syscall:NAME#N, after:S, first+S"
 )
 # Any call that changes the store: the steps of `killtest explore`.
 ANY_STEP = "step"
-_BUILT_ACTIONS = ", ".join(SIGNALS) + ", sequences as TERM+KILL@10, bump:/PATH"
+_BUILT_ACTIONS = (
+    ", ".join(SIGNALS) + ", sequences as TERM+KILL@10, bump:/PATH, reload:touch, reload:whitespace, reload:change, "
+    "reload:broken, service:NAME:KILL, service:NAME:KILL+START@3"
+)
 _LATER_TRIGGERS = ("partial",)
 # The process that sent the request or announced the mark: a timer has none.
 _OWNED = ("request", "response", "mark", "syscall")
@@ -79,7 +86,7 @@ class Trigger(msgspec.Struct, frozen=True):
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One signal of an action; `delay_s` seconds after the signal before it."""
+    """One signal of an action (or edit of the code, or act on a service); `delay_s` seconds after the one before it."""
 
     signal: str
     delay_s: float = 0.0
@@ -89,7 +96,9 @@ class Fault(msgspec.Struct, frozen=True):
     """What strikes, when and whom; `incarnation` pins it to one incarnation.
 
     `steps` are the signals; `bumps` the paths whose next version the site serves from then on. One of them may be
-    empty, not both.
+    empty, not both. `on` says what the steps act on: signals go to the subject (""), edits (`RELOADS`) are made in
+    its code ("reload"), and KILL and START happen to a service ("service:valkey"). `instance` is which of several
+    copies is meant (the scope `owner` finds its own); with `is_final` that one is not started again.
     """
 
     trigger: Trigger
@@ -97,18 +106,29 @@ class Fault(msgspec.Struct, frozen=True):
     scope: Scope
     incarnation: int | None = None
     bumps: tuple[str, ...] = ()
+    on: str = ""
+    instance: int = 0
+    is_final: bool = False
 
     @property
     def text(self) -> str:
         """The fault as it is written in a schedule; `parse` reads it back."""
         pin = "" if self.incarnation is None else f"{self.incarnation}/"
         actions = [f"bump:{path}" for path in self.bumps]
-        scope = ""
+        words = ""
         if self.steps:
             first, *rest = self.steps
-            actions.append(first.signal + "".join(f"+{step.signal}@{_seconds(step.delay_s)}" for step in rest))
-            scope = "" if self.scope == _DEFAULT_SCOPE[first.signal] else f" scope={self.scope}"
-        return f"{pin}{self.trigger.text} {', '.join(actions)}{scope}"
+            before = f"{self.on}:" if self.on else ""
+            actions.append(before + first.signal + "".join(f"+{one.signal}@{_seconds(one.delay_s)}" for one in rest))
+            words = "" if self.on or self.scope == _DEFAULT_SCOPE[first.signal] else f" scope={self.scope}"
+        words += f" instance={self.instance}" if self.instance else ""
+        words += " restart=never" if self.is_final else ""
+        return f"{pin}{self.trigger.text} {', '.join(actions)}{words}"
+
+    @property
+    def service(self) -> str | None:
+        """The service that it acts on."""
+        return self.on.partition(":")[2] or None
 
 
 def _seconds(seconds: float) -> str:
@@ -132,21 +152,64 @@ def parse(text: str) -> Fault:
     end = 2
     while end < len(words) and words[end - 1].endswith(","):
         end += 1
-    if words[end - 1].startswith("bump:") and end < len(words) and not words[end].startswith("scope="):
+    if words[end - 1].startswith("bump:") and end < len(words) and not re.match(_ADVERB, words[end]):
         raise UsageError(f'fault "{text}": a comma is missing between {words[end - 1]} and {words[end]}')
-    bumps, steps = _parse_actions(" ".join(words[1:end]), text)
-    if len(words) > end + 1:
-        raise UsageError(f'fault "{text}": one scope at the most')
-    scope: Scope = _DEFAULT_SCOPE[steps[0].signal] if steps else "tree"
-    for word in words[end:]:
-        scope = _parse_scope(word, text)
-        _check_scope(scope, trigger, steps, text)
-    return Fault(trigger, steps, scope, pin, bumps)
+    bumps, on, steps = _parse_actions(" ".join(words[1:end]), text)
+    adverbs = _parse_adverbs(words[end:], text)
+    scope: Scope = _DEFAULT_SCOPE[steps[0].signal] if steps and not on else "tree"
+    fault = Fault(trigger, steps, adverbs.scope or scope, pin, bumps, on, adverbs.instance or 0, adverbs.is_final)
+    _check_adverbs(adverbs, fault, text)
+    return fault
 
 
-def _check_scope(scope: Scope, trigger: Trigger, steps: tuple[Step, ...], text: str) -> None:
-    if not steps or steps[0].signal == "CONT":
-        what = "CONT resumes what was stopped" if steps else "a bump is the site's"
+_ADVERB = r"(scope|instance|restart)="
+
+
+class _Adverbs(msgspec.Struct, frozen=True):
+    """The words behind the action, as they were given."""
+
+    scope: Scope | None = None
+    instance: int | None = None
+    is_final: bool = False
+
+
+def _parse_adverbs(words: list[str], text: str) -> _Adverbs:
+    found: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not re.match(_ADVERB, word):
+            known = ", ".join(f"scope={s}" for s in SCOPES)
+            raise UsageError(f'fault "{text}": "{word}" is not understood; known: {known}, instance=N, restart=never')
+        if name in found:
+            raise UsageError(f'fault "{text}": one {name} at the most')
+        found[name] = value
+    scope = _parse_scope(f"scope={found['scope']}", text) if "scope" in found else None
+    number = found.get("instance", "0")
+    if not re.fullmatch(_NUMBER, number):
+        raise UsageError(f'fault "{text}": instance={number}: wants a number, counted from 0')
+    if found.get("restart", "never") != "never":
+        raise UsageError(f'fault "{text}": restart={found["restart"]}: the only one is restart=never')
+    return _Adverbs(scope, int(number) if "instance" in found else None, "restart" in found)
+
+
+def _check_adverbs(adverbs: _Adverbs, fault: Fault, text: str) -> None:
+    """Refuse words that say nothing about this fault."""
+    steps, on = fault.steps, fault.on
+    if adverbs.scope is not None:
+        _check_scope(adverbs.scope, fault, text)
+    if adverbs.instance is not None and (not steps or fault.service or adverbs.scope == "owner"):
+        what = "the owner is found by its request or mark" if adverbs.scope == "owner" else "this is no instance's"
+        raise UsageError(f'fault "{text}": {what}; it takes no instance')
+    if adverbs.is_final and (not steps or on or is_pause(steps[-1].signal)):
+        raise UsageError(f'fault "{text}": restart=never goes with a signal that ends the subject')
+
+
+def _check_scope(scope: Scope, fault: Fault, text: str) -> None:
+    steps, trigger = fault.steps, fault.trigger
+    if not steps or fault.on or steps[0].signal == "CONT":
+        what = "CONT resumes what was stopped" if steps and not fault.on else "a bump is the site's"
+        if fault.on:
+            what = "a reload is a change of files" if fault.on == "reload" else "a service has no scope"
         raise UsageError(f'fault "{text}": {what}; it takes no scope')
     if scope == "owner" and trigger.kind not in _OWNED:
         raise UsageError(f'fault "{text}": scope=owner is whose request or mark it is: {trigger.text} has none')
@@ -184,15 +247,31 @@ def _kind(word: str) -> TriggerKind:
     return kind
 
 
-def _parse_actions(words: str, text: str) -> tuple[tuple[str, ...], tuple[Step, ...]]:
-    """The bumps, and the signals behind them."""
+def _parse_actions(words: str, text: str) -> tuple[tuple[str, ...], str, tuple[Step, ...]]:
+    """The bumps, what the steps behind them act on, and the steps."""
     *before, last = [word.strip() for word in words.split(",")]
     bumps = [_bumped(word) for word in before]
     if None in bumps:
         raise UsageError(f'fault "{text}": bumps stand first, then one signal or sequence: "bump:/product/6, KILL"')
     path = _bumped(last)
-    paths = [path for path in (*bumps, path) if path is not None]
-    return tuple(paths), () if path is not None else _parse_steps(last, text)
+    paths = tuple(path for path in (*bumps, path) if path is not None)
+    if path is not None:
+        return paths, "", ()
+    acted = re.fullmatch(r"(reload|service:[a-z][a-z0-9_]*):(\S+)", last)
+    if acted is None:
+        return paths, "", _parse_steps(last, SIGNALS, text)
+    steps = _parse_steps(acted[2], RELOADS if acted[1] == "reload" else _SERVICE_ACTIONS, text)
+    return paths, acted[1], _completed(acted[1], steps, text)
+
+
+def _completed(on: str, steps: tuple[Step, ...], text: str) -> tuple[Step, ...]:
+    """What is broken is mended some time, and a service that was killed comes back, at once where nothing is said."""
+    names = [step.signal for step in steps]
+    if on == "reload":
+        return (*steps, Step("mended", _MENDED_S)) if names == ["broken"] else steps
+    if names not in (["KILL"], ["KILL", "START"]):
+        raise UsageError(f'fault "{text}": a service takes KILL, or KILL+START@S to come back S seconds later')
+    return steps
 
 
 def _bumped(word: str) -> str | None:
@@ -200,23 +279,24 @@ def _bumped(word: str) -> str | None:
     return found[1] if found else None
 
 
-def _parse_steps(word: str, text: str) -> tuple[Step, ...]:
+def _parse_steps(word: str, known: tuple[str, ...], text: str) -> tuple[Step, ...]:
     first, *rest = word.split("+")
-    steps = [Step(_signal(first, text))]
+    steps = [Step(_named(first, known, text))]
     for part in rest:
         name, at, delay = part.partition("@")
         if not at or not re.fullmatch(_SECONDS, delay):
             raise UsageError(f'fault "{text}": "+{part}" wants a delay in seconds, for example TERM+KILL@10')
-        if steps[-1].signal == "KILL":
+        if steps[-1].signal == "KILL" and known is SIGNALS:
             raise UsageError(f'fault "{text}": nothing can follow KILL')
-        steps.append(Step(_signal(name, text), float(delay)))
+        steps.append(Step(_named(name, known, text), float(delay)))
     return tuple(steps)
 
 
-def _signal(name: str, text: str) -> str:
-    if name in SIGNALS:
+def _named(name: str, known: tuple[str, ...], text: str) -> str:
+    if name in known:
         return name
-    raise UsageError(f'fault "{text}": unknown action "{name}"; built: {_BUILT_ACTIONS}')
+    built = _BUILT_ACTIONS if known is SIGNALS else ", ".join(known)
+    raise UsageError(f'fault "{text}": unknown action "{name}"; built: {built}')
 
 
 def _parse_scope(word: str, text: str) -> Scope:

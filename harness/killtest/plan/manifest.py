@@ -13,8 +13,7 @@ from killtest.errors import UsageError
 Positive = Annotated[float, Meta(gt=0)]
 Command = Annotated[tuple[str, ...], Meta(min_length=1)]
 BUILT_READERS = ("sqlite", "jsonl", "csv", "json", "files")
-# In the contract, and not built yet: naming them must fail aloud rather than be ignored.
-_LATER_FIELDS = ("reload", "services", "instances")
+BUILT_SERVICES = ("valkey",)
 
 
 class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -75,7 +74,8 @@ class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `query` (sqlite) names the columns: `key` is the natural key; `key` (jsonl, csv, json) names the column that is.
     `delimiter` (csv) stands between two fields. For files, one row each, `key` is a pattern whose group is searched
     for in what `key_from` says: the file's path below the store folder or its content; `fields` are columns, each
-    with such a pattern for the content.
+    with such a pattern for the content. With `group` the truth holds once for each value of that column, of which
+    there are `groups`: the same crawl ordered several times.
     """
 
     reader: str
@@ -85,6 +85,8 @@ class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     key_from: Literal["path", "content"] = "path"
     fields: dict[str, str] = {}
     delimiter: str = ","
+    group: str | None = None
+    groups: Annotated[int, Meta(ge=1)] = 1
 
 
 class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -92,7 +94,9 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `folder` is where its files are; relative words of `command` are looked up there. `source` is what the
     command line calls it, None when it was made of a command line without a manifest. `jobdir` is where it keeps a
-    JOBDIR of Scrapy, below the store folder.
+    JOBDIR of Scrapy, below the store folder. `reload` names the files of its code that a reload may edit (patterns
+    below `folder`; it runs from a private copy then), `services` the servers that are started for each trial, with
+    the settings of `service`, and `instances` is how many copies of it run side by side.
     """
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
@@ -105,6 +109,10 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     expect: Literal["PASS", "FAIL"] = "PASS"
     env: dict[str, str] = {}
     jobdir: str | None = None
+    reload: tuple[str, ...] = ()
+    services: tuple[str, ...] = ()
+    service: dict[str, dict[str, str]] = {}
+    instances: Annotated[int, Meta(ge=1, le=16)] = 1
     done: Done = Done()
     limits: Limits = Limits()
     site: SiteNeeds = SiteNeeds()
@@ -117,9 +125,6 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 def load(path: Path, variant: str | None = None) -> Subject:
     """The subject described by the manifest at `path`, with the changes of `variant` applied."""
     table = toml_file.load(path)
-    late = [field for field in _LATER_FIELDS if field in table]
-    if late:
-        raise UsageError(f"{path}: {', '.join(late)}: in the contract, but not built yet in this killtest")
     for field in ("variant", "folder", "source"):
         if field in table:
             raise UsageError(f"{path}: `{field}` is not set in a manifest")
@@ -130,8 +135,27 @@ def load(path: Path, variant: str | None = None) -> Subject:
     subject = toml_file.convert(table, Subject, str(path))
     if subject.jobdir is not None and not _lies_below(subject.jobdir):
         raise UsageError(f"{path}: jobdir {subject.jobdir!r} must lie below the store folder")
+    _check_reload(subject, path)
+    _check_services(subject, path)
     check_store(subject.store, str(path))
     return subject
+
+
+def _check_reload(subject: Subject, path: Path) -> None:
+    for pattern in subject.reload:
+        if not _lies_below(pattern):
+            raise UsageError(f"{path}: reload {pattern!r} must lie below the manifest's folder")
+        if not any(found.is_file() for found in path.resolve().parent.glob(pattern)):
+            raise UsageError(f"{path}: reload {pattern!r}: there is no such file beside the manifest")
+
+
+def _check_services(subject: Subject, path: Path) -> None:
+    unknown = [name for name in subject.services if name not in BUILT_SERVICES]
+    if unknown:
+        raise UsageError(f"{path}: services: {', '.join(unknown)}; built: {', '.join(BUILT_SERVICES)}")
+    idle = [name for name in subject.service if name not in subject.services]
+    if idle:
+        raise UsageError(f'{path}: [service.{idle[0]}] without services = ["{idle[0]}"]')
 
 
 def check_store(store: StoreNeeds, source: str) -> None:
@@ -144,10 +168,16 @@ def check_store(store: StoreNeeds, source: str) -> None:
         raise UsageError(f"{source}: a {store.reader} store wants `{wanted}`, to say {what} the natural key")
     if not _lies_below(store.path):
         raise UsageError(f"{source}: store path {store.path!r} must lie below the store folder")
+    if (store.group is None) != (store.groups == 1):
+        raise UsageError(f"{source}: store: `group` names a column and `groups` says how many values it has: 2 or more")
     if store.reader == "files":
         _check_patterns(store, source)
     elif store.fields or store.key_from != "path":
         raise UsageError(f"{source}: `key_from` and [store.fields] go with the reader files, not {store.reader}")
+    _check_delimiter(store, source)
+
+
+def _check_delimiter(store: StoreNeeds, source: str) -> None:
     if store.delimiter != "," and store.reader != "csv":
         raise UsageError(f"{source}: `delimiter` goes with the reader csv, not {store.reader}")
     if len(store.delimiter) != 1 or store.delimiter in '\r\n"':
