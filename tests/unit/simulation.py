@@ -76,7 +76,7 @@ class World:
     def now(self) -> float:
         return self.clock_s
 
-    def order(self, incarnation: int) -> Order:
+    def order(self, incarnation: int, instance: int = 0) -> Order:
         return Order(incarnation, ("subject",), {}, "/", "/dev/null", "/dev/null")
 
     def snapshot(self, incarnation: int) -> Snapshot:
@@ -153,7 +153,9 @@ class World:
     def _exit(self, at_s: float, code: int) -> None:
         self._queue.append((at_s, {"event": "exit", "incarnation": self._incarnation, "code": code}))
 
-    def strike(self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None) -> Strike:
+    def strike(
+        self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None, incarnation: int | None = None
+    ) -> Strike:
         if signal == "CONT" and self._paused is None:
             return Strike((), self.clock_s)
         self.signals.append((self._incarnation, signal, scope))
@@ -194,6 +196,9 @@ class World:
     def usage(self) -> tuple[float, int]:
         return 0.0, 1
 
+    def mains(self) -> tuple[Face, ...]:
+        return ()
+
     def census(self, settle_s: float = 0.0) -> Census:
         self.calls.append("census")
         return Census(tuple(Face(9, name) for name in self._left))
@@ -210,7 +215,7 @@ class World:
 
     # Site
 
-    def begin(self, incarnation: int) -> None:
+    def begin(self, incarnation: int, peers: Sequence[int] = ()) -> None:
         assert not self.frozen, f"the site is still frozen when incarnation {incarnation} begins"
         self._incarnation, self._armed = incarnation, None
         self._counts, self._queue = {}, [one for one in self._queue if one[1]["event"] == "due"]

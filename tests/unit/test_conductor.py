@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from killtest.conduct.conductor import Conductor
+from killtest.conduct.conductor import Conductor, Starts
 from killtest.conduct.history import History, read
 from killtest.errors import HarnessFailure
 from killtest.judge.evidence import Course
@@ -20,7 +20,7 @@ DEFAULTS = Limits()
 def conduct(world: World, *faults: str, tmp_path: Path, limits: Limits = DEFAULTS, again: int = 0) -> Course:
     history = History(tmp_path / "history.jsonl", clock=world.now)
     try:
-        course = Conductor([parse(text) for text in faults], limits, world, history, again).run()
+        course = Conductor([parse(text) for text in faults], limits, world, history, Starts(again=again)).run()
     finally:
         history.close()
     assert not world.frozen, "the site was left frozen"

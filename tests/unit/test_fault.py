@@ -142,6 +142,7 @@ def test_sequence_keeps_the_delays() -> None:
         ("request:1 service:valkey:START", "a service takes KILL"),
         ("request:1 service:valkey:KILL scope=pid", "a service has no scope"),
         ("request:1 service:valkey:KILL instance=1", "this is no instance's"),
+        ("request:1 CONT instance=1", "this is no instance's"),
         ("request:1 KILL scope=owner instance=1", "the owner is found by its request"),
         ("request:1 KILL instance=one", "wants a number"),
         ("request:1 KILL restart=later", "the only one is restart=never"),

@@ -20,9 +20,10 @@ class _Command(msgspec.Struct, frozen=True, tag_field="do", tag=str.lower, forbi
 
 
 class Incarnation(_Command, frozen=True):
-    """A new lifetime of the crawler begins."""
+    """A new lifetime of the crawler begins, beside those of its `peers` that run on."""
 
     number: Natural
+    peers: tuple[Natural, ...] = ()
 
 
 class Arm(_Command, frozen=True):

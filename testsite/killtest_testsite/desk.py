@@ -29,7 +29,7 @@ class Desk:
         serving = servers[0].serving  # which all of them share
         self._traffic, self._misdeeds = serving.traffic, serving.misdeeds
         self._actions: dict[type, Callable[[Any], Reply | None]] = {
-            commands.Incarnation: lambda command: {"requests": self._traffic.begin(command.number)},
+            commands.Incarnation: lambda command: {"requests": self._traffic.begin(command.number, command.peers)},
             commands.Arm: self._arm,
             commands.Next: lambda _: self._traffic.go_to_next(),
             commands.Elders: lambda command: self._traffic.elders.know(command.processes),
@@ -66,7 +66,7 @@ class Desk:
         return {
             "requests": traffic.requests,
             "other": traffic.other,
-            "in_incarnation": traffic.incarnation.pages,
+            "in_incarnation": traffic.incarnation.tally.pages,
             "incarnation": traffic.incarnation.number,
         }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from gevent.event import Event as Wake
@@ -19,12 +19,19 @@ from .trigger import Trigger
 
 
 @dataclass(slots=True, eq=False)
-class Incarnation:
-    """One lifetime of the crawler, as the site sees it: its page requests, in all and by path."""
+class Tally:
+    """Page requests, in all and by path, since an incarnation began: its own, and those of its peers."""
 
-    number: int
     pages: int = 0
     by_path: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(slots=True, eq=False)
+class Incarnation:
+    """One lifetime of the crawler, or of one of several copies side by side, as the site sees it."""
+
+    number: int
+    tally: Tally = field(default_factory=Tally)
     begun: bool = False
 
 
@@ -140,9 +147,14 @@ class Traffic:
             self._emit(Gone(conn.exchange.seq, self._clock()))
             self.end(conn.exchange, "held" if conn.exchange.bytes == 0 else "broken")
 
-    def begin(self, number: int) -> int:
-        """Begin an incarnation: its counter is 0, the armed trigger is gone. Returns all page requests."""
+    def begin(self, number: int, peers: Sequence[int] = ()) -> int:
+        """Begin an incarnation: its counter is 0, the armed trigger is gone. Returns all page requests.
+
+        The incarnations `peers` run on beside it: from here on their requests count together with its own.
+        """
         self.incarnation = self._incarnations[number] = Incarnation(number)
+        for peer in peers:
+            self._incarnations[peer].tally = self.incarnation.tally
         self._armed = None
         return self.requests
 
@@ -156,7 +168,7 @@ class Traffic:
 
     def go_to_next(self) -> None:
         """Open the gate, and shut it at the next page request that comes."""
-        self._armed = Trigger("request", self.incarnation.pages + 1)
+        self._armed = Trigger("request", self.incarnation.tally.pages + 1)
         self.gate.release()
 
     def disarm(self) -> None:
@@ -203,7 +215,7 @@ class Traffic:
             key=None if product is None else self._stock.catalogue.key(product),
             version=None if product is None else self._stock.version(product),
             arrived_s=self._clock(),
-            late=conn.incarnation is not self.incarnation,
+            late=conn.incarnation.tally is not self.incarnation.tally,
         )
         self.other += page is None
         self.open[exchange.seq] = conn.exchange = exchange
@@ -211,13 +223,14 @@ class Traffic:
 
     def _count(self, incarnation: Incarnation, path: str) -> tuple[int, int]:
         self.requests += 1
-        incarnation.pages += 1
-        incarnation.by_path[path] += 1
-        return incarnation.pages, incarnation.by_path[path]
+        tally = incarnation.tally
+        tally.pages += 1
+        tally.by_path[path] += 1
+        return tally.pages, tally.by_path[path]
 
     def _strike_if_due(self, exchange: Exchange) -> None:
         trigger, conn = self._armed, exchange.conn
-        if trigger is None or exchange.n is None or conn.incarnation is not self.incarnation:
+        if trigger is None or exchange.n is None or conn.incarnation.tally is not self.incarnation.tally:
             return
         if not trigger.strikes(exchange.path, exchange.n, exchange.path_n):
             return

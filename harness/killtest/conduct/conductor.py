@@ -5,11 +5,16 @@ The conductor decides and waits; whoever starts processes, serves pages and read
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
+import msgspec
+
+from killtest.conduct.activity import Activity
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
 from killtest.conduct.striker import Field, Striker
+from killtest.conduct.tries import Tries
 from killtest.errors import HarnessFailure
 from killtest.judge.evidence import Course, Ending, Incarnation
 from killtest.plan.fault import Fault
@@ -18,10 +23,6 @@ from killtest.process.launcher import Census, Face, Order
 from killtest.store.snapshot import Snapshot
 
 Event = dict[str, Any]
-# Below this share of one CPU a process counts as idle: a true hang used 0.00 CPU s in 5 s, an event
-# loop's housekeeping well under 1 %.
-_IDLE_CPU_SHARE = 0.02
-_IDLE_LOOKS = 5
 # Helpers of a runtime (multiprocessing's resource tracker) end some 50 ms behind their main process.
 _SETTLE_S = 1.0
 
@@ -32,11 +33,24 @@ class Stage(Field, Protocol):
     def next_event(self, until_s: float) -> Event | None:
         """The next event of the warden or the site; None once it is `until_s`."""
 
-    def order(self, incarnation: int) -> Order:
-        """How to start that incarnation."""
+    def order(self, incarnation: int, instance: int = 0) -> Order:
+        """How to start that incarnation of that copy."""
 
     def snapshot(self, incarnation: int) -> Snapshot:
         """What the store holds now; nobody writes to it meanwhile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Starts:
+    """How often the subject is started, faults apart.
+
+    So many `instances` run side by side; each has incarnations of its own, numbered in the order of their starts, from
+    `first` on: a stage may see several trials. Once the subject has finished it is started `again` so many times more.
+    """
+
+    instances: int = 1
+    first: int = 0
+    again: int = 0
 
 
 class Conductor:
@@ -48,25 +62,22 @@ class Conductor:
         limits: Limits,
         stage: Stage,
         history: History,
-        again: int = 0,
-        first: int = 0,
+        starts: Starts = Starts(),
     ) -> None:
-        """Conduct `faults` in order on `stage`; once the subject has finished, start it `again` times more.
-
-        The first incarnation gets the number `first`: a stage may see several trials.
-        """
+        """Conduct `faults` in order on `stage`."""
         self._limits = limits
         self._stage = stage
         self._history = history
-        self._again = again
+        self._again = starts.again
+        self._instances = range(starts.instances)
         self._began_s = stage.now()
         self._striker = Striker(faults, limits, stage, history)
         self._incarnations: list[Incarnation] = []
         self._snapshots: list[Snapshot] = []
-        self._self_deaths = 0
-        self._silent_deaths = 0
-        self._first = first
-        self._life = Life(first, self._began_s)
+        self._next = starts.first
+        self._lives: dict[int, Life] = {}
+        self._tries = {instance: Tries(limits.restarts) for instance in self._instances}
+        self._activity = Activity(limits.idle_s, self._began_s)
         self._left: tuple[Face, ...] = ()
         self._limit_from_s = self._began_s
         self._hung_on: tuple[str, ...] = ()
@@ -74,15 +85,13 @@ class Conductor:
     def run(self) -> Course:
         """The whole trial. HarnessFailure when a part of killtest failed, which makes the trial UNKNOWN."""
         self._history.note("trial_started", self._began_s, faults=self._striker.planned())
-        ending = None
-        while ending is None:
-            ending = self._incarnation()
+        ending = self._round()
         self._striker.drop_unreached()
         census = self._last_census()
         self._history.note("trial_ended", ending=ending, orphans=len(census.orphans), zombies=len(census.zombies))
         for _ in range(self._again if ending == "finished" else 0):
             self._left, self._limit_from_s = (), self._stage.now()
-            self._incarnation(is_again=True)
+            self._round(is_again=True)
             self._stage.launcher.end_subject()
         proper = [
             snapshot for snapshot, one in zip(self._snapshots, self._incarnations, strict=True) if not one.is_again
@@ -96,7 +105,7 @@ class Conductor:
             tuple(self._snapshots),
             census.orphans,
             census.zombies,
-            self._self_deaths,
+            sum(tries.deaths for tries in self._tries.values()),
             self._began_s,
             tuple(sorted({port for face in census.orphans for port in face.ports})),
             self._hung_on if ending == "hung" else (),
@@ -110,122 +119,160 @@ class Conductor:
         self._stage.launcher.end_subject()
         return census
 
-    def _incarnation(self, is_again: bool = False) -> Ending | None:
-        number = self._first + len(self._incarnations)
-        # Named before the border is drawn: what they open is theirs on either side of it.
-        self._stage.site.elders(self._left)
-        self._stage.site.begin(number)
-        self._life = Life(number, self._stage.now())
-        # Armed before the start: a fast subject's first request comes within a millisecond.
-        self._striker.arm(self._life)
-        self._life.begin(self._stage.launcher.start(self._stage.order(number)))
-        self._history.note("started", self._life.started_s, incarnation=number, again=is_again)
-        while self._life.exit is None:
+    def _round(self, is_again: bool = False) -> Ending:
+        """Start every copy, and each again that is to go on, until all have ended; how that came."""
+        ending: Ending = "finished"
+        for instance in self._instances:
+            self._start(instance, is_again)
+        while self._lives:
+            ended = next((one for one in self._lives.values() if one.exit is not None), None)
+            if ended is not None:
+                ending = self._close(ended) or ending
+                continue
             event = self._stage.next_event(self._next_moment())
             if event is not None:
                 self._hear(event)
             self._keep_time()
-        self._settle(is_again)
-        return None if is_again else self._decide()
+        return ending
+
+    def _start(self, instance: int, is_again: bool) -> None:
+        number, self._next = self._next, self._next + 1
+        peers = [one.number for one in self._lives.values()]
+        # Named before the border is drawn: what they open is theirs on either side of it.
+        self._stage.site.elders((*self._left, *self._stage.launcher.mains()) if peers else self._left)
+        self._stage.site.begin(number, peers)
+        life = self._lives[instance] = Life(number, self._stage.now(), instance, is_again)
+        # Armed before the start: a fast subject's first request comes within a millisecond.
+        self._striker.begin(self._lives)
+        order = msgspec.structs.replace(self._stage.order(number, instance), peers=tuple(peers))
+        life.started_s = self._stage.launcher.start(order)
+        self._activity = Activity(self._limits.idle_s, life.started_s)
+        copy = {"instance": instance} if len(self._instances) > 1 else {}
+        self._history.note("started", life.started_s, incarnation=number, again=is_again, **copy)
 
     def _hear(self, event: Event) -> None:
-        life = self._life
+        life = next((one for one in self._lives.values() if one.number == event.get("incarnation")), None)
         match event["event"]:
-            case "exit":
+            case "exit" if life is not None:
                 life.exit, life.ended_s = event["code"], event["t_s"]
             case "site_exit":
-                raise HarnessFailure(f"the site ended with {event['code']} in incarnation {life.number}")
-            case "first_request" if event["incarnation"] == life.number:
+                running = ", ".join(str(one.number) for one in self._lives.values())
+                raise HarnessFailure(f"the site ended with {event['code']} in incarnation {running}")
+            case "first_request" if life is not None:
                 life.first_request_s = event["t_s"]
                 self._history.note("first_request", event["t_s"], incarnation=life.number)
-            case "due" | "mark" | "step" if event["incarnation"] == life.number and life.is_armed:
-                self._striker.hear(life, event)
             case "due" | "mark" | "step":
-                self._let_go(event)
+                # Which of them it is that requests or announces, and which is struck, may be two.
+                armed = next((one for one in self._lives.values() if one.is_armed), None)
+                # Marks count to the newest one, also behind its end when others run on.
+                is_fresh = life is not None or (bool(self._lives) and event["incarnation"] == self._next - 1)
+                if armed is not None and is_fresh:
+                    self._striker.hear(armed, event)
+                else:
+                    self._let_go(event)
             case "gone" | "hold_expired" | "output_cut":
                 self._history.note(event["event"], event["t_s"], **_rest(event))
 
     def _next_moment(self) -> float:
-        life, limits = self._life, self._limits
-        moments = [self._limit_from_s + limits.total_s, life.looked_s + limits.idle_s / _IDLE_LOOKS]
-        timer_s = self._striker.timer_s(life)
-        if timer_s is not None:
-            moments.append(timer_s)
-        if life.next_step_s is not None:
-            moments.append(life.next_step_s)
+        moments = [self._limit_from_s + self._limits.total_s, self._activity.next_look_s]
+        for life in self._lives.values():
+            moments += [at_s for at_s in (self._striker.timer_s(life), life.next_step_s) if at_s is not None]
         return min(moments)
 
     def _keep_time(self) -> None:
         """Do what has become due by the clock."""
-        life, now_s = self._life, self._stage.now()
-        timer_s = self._striker.timer_s(life)
-        if life.exit is not None:
+        now_s = self._stage.now()
+        running = [one for one in self._lives.values() if one.exit is None]
+        for life in running:
+            timer_s = self._striker.timer_s(life)
+            if life.next_step_s is not None and now_s >= life.next_step_s:
+                self._striker.next_step(life)
+                return
+            if timer_s is not None and now_s >= timer_s:
+                self._striker.strike_by_the_clock(life, timer_s)
+                return
+        if not running:
             return
-        if life.next_step_s is not None and now_s >= life.next_step_s:
-            self._striker.next_step(life)
-        elif timer_s is not None and now_s >= timer_s:
-            self._striker.strike_by_the_clock(life, timer_s)
-        elif now_s >= self._limit_from_s + self._limits.total_s:
+        if now_s >= self._limit_from_s + self._limits.total_s:
             self._give_up("out_of_time")
-        elif now_s >= life.looked_s + self._limits.idle_s / _IDLE_LOOKS:
+        elif now_s >= self._activity.next_look_s:
             self._look_for_activity(now_s)
 
     def _look_for_activity(self, now_s: float) -> None:
-        life = self._life
-        life.looked_s = now_s
         cpu_s, alive = self._stage.launcher.usage()
-        requests = sum(self._stage.site.requests())
-        # Down as well as up: the CPU seconds of a process that has ended may leave the sum with it.
-        is_busy = abs(cpu_s - life.cpu_s) > _IDLE_CPU_SHARE * (now_s - life.active_s)
-        # An open request is the site's to answer: a page slower than `idle_s` is no hang of the subject.
-        waits_for_us = bool(self._stage.site.open())
-        if requests != life.requests or waits_for_us or is_busy:
-            life.requests, life.cpu_s, life.active_s = requests, cpu_s, now_s
-        elif now_s - life.active_s >= self._limits.idle_s and life.struck is None and life.next_step_s is None:
-            self._is_idle(life, now_s, alive)
+        site = self._stage.site
+        is_idle = self._activity.look(now_s, cpu_s, sum(site.requests()), bool(site.open()))
+        if is_idle and all(one.struck is None and one.next_step_s is None for one in self._lives.values()):
+            self._is_idle(now_s, alive)
 
-    def _is_idle(self, life: Life, now_s: float, alive: int) -> None:
+    def _is_idle(self, now_s: float, alive: int) -> None:
         """Nothing has moved for `idle_s`: whoever we have paused goes on; if nobody is, it hangs."""
+        number = self._eldest.number
+        for_s = now_s - self._activity.active_s
         resumed = self._stage.launcher.strike("CONT", "tree", self._limits.hold_s)
         if resumed.targets:
-            self._history.note("resumed", incarnation=life.number, for_s=now_s - life.active_s, pids=resumed.targets)
-            life.active_s = now_s
+            self._history.note("resumed", incarnation=number, for_s=for_s, pids=resumed.targets)
+            self._activity.active_s = now_s
             return
         self._hung_on = self._stage.launcher.waits()
         facts: Event = {"processes": alive, "waits_for": self._hung_on}
-        self._history.note("idle", incarnation=life.number, for_s=now_s - life.active_s, **facts)
+        self._history.note("idle", incarnation=number, for_s=for_s, **facts)
         self._give_up("hung")
 
-    def _give_up(self, ending: Ending) -> None:
-        self._life.limit = ending
-        self._history.note("given_up", incarnation=self._life.number, ending=ending)
-        self._stage.launcher.end_subject()
-        self._wait_for_exit()
+    @property
+    def _eldest(self) -> Life:
+        """The running incarnation that was started first."""
+        return min(self._lives.values(), key=lambda one: one.number)
 
-    def _wait_for_exit(self) -> None:
+    def _give_up(self, ending: Ending) -> None:
+        self._history.note("given_up", incarnation=self._eldest.number, ending=ending)
+        for life in self._lives.values():
+            if life.exit is None:
+                life.limit = ending
+        self._stage.launcher.end_subject()
+        self._wait_for_exits()
+
+    def _wait_for_exits(self) -> None:
         ends_s = self._stage.now() + self._limits.hold_s + 10
-        while self._life.exit is None:
+        while any(one.exit is None for one in self._lives.values()):
             event = self._stage.next_event(ends_s)
             if event is None:
-                raise HarnessFailure(f"incarnation {self._life.number} was killed and its end was not seen")
+                raise HarnessFailure(f"incarnation {self._eldest.number} was killed and its end was not seen")
             if event["event"] == "exit":
                 self._hear(event)
 
-    def _settle(self, is_again: bool) -> None:
+    def _close(self, life: Life) -> Ending | None:
+        """An incarnation has ended: settle it and go on. The trial's ending, where it is another than finished."""
+        self._settle(life)
+        ending = self._tries[life.instance].decide(life)
+        if ending is None and not life.is_again and not life.is_over:
+            self._start(life.instance, is_again=False)
+            return None
+        if ending not in (None, "finished") and any(one.exit is None for one in self._lives.values()):
+            self._give_up(ending)
+        if self._lives:
+            self._stage.site.elders((*self._left, *self._stage.launcher.mains()))
+        self._striker.leave(life.instance)
+        return None if life.is_again or ending == "finished" else ending
+
+    def _settle(self, life: Life) -> None:
         """Draw the border: earlier connections are in and closed, the store is read, the books are up to date."""
-        life, stage = self._life, self._stage
-        stage.site.disarm()
-        stage.launcher.forget()
+        stage, peers = self._stage, [one for one in self._lives.values() if one is not life]
+        if life.is_armed or not peers:
+            stage.site.disarm()
+            stage.launcher.forget()
         passed = stage.site.fence()
+        life.is_armed = False
         self._drain()
+        del self._lives[life.instance]
         self._left = left = stage.launcher.census().orphans
-        if left:
+        if left or peers:
             stage.launcher.hold_still()
         snapshot = stage.snapshot(life.number)
-        if left:
+        if left or peers:
             stage.launcher.go_on()
         self._snapshots.append(snapshot)
-        self._incarnations.append(life.closed(self._began_s, is_again))
+        self._incarnations.append(life.closed(self._began_s))
         self._history.note(
             "ended",
             life.ended_s,
@@ -241,7 +288,6 @@ class Conductor:
 
     def _drain(self) -> None:
         """Take in what the site had still to say of this incarnation; a trigger that came due too late is let go."""
-        self._life.is_armed = False
         while (event := self._stage.next_event(self._stage.now())) is not None:
             self._hear(event)
 
@@ -251,20 +297,6 @@ class Conductor:
         {"due": stage.site.release, "mark": stage.launcher.release_mark, "step": stage.launcher.release_step}[kind]()
         what = f"mark {event['name']}" if kind == "mark" else event["path"]
         self._history.note("missed", event["t_s"], incarnation=event["incarnation"], path=what)
-
-    def _decide(self) -> Ending | None:
-        life = self._life
-        if life.limit is not None:
-            return life.limit
-        if life.was_ended_by_fault:
-            return None
-        if life.exit == 0:
-            return "finished"
-        self._self_deaths += 1
-        self._silent_deaths = self._silent_deaths + 1 if life.first_request_s is None else 0
-        if self._self_deaths <= self._limits.restarts:
-            return None
-        return "refused_start" if self._silent_deaths >= self._self_deaths else "crash_loop"
 
 
 def _rest(event: Event) -> Event:

@@ -30,8 +30,11 @@ class OpenRequest(msgspec.Struct, frozen=True):
 class Site(Protocol):
     """What a trial needs of the shop; the tests put a simulation in its place."""
 
-    def begin(self, incarnation: int) -> None:
-        """What connects from here on belongs to `incarnation`; its requests are counted from 1."""
+    def begin(self, incarnation: int, peers: Sequence[int] = ()) -> None:
+        """What connects from here on belongs to `incarnation`; its requests are counted from 1.
+
+        The incarnations `peers` run on beside it, and are counted with it.
+        """
 
     def arm(self, trigger: Trigger) -> bool:
         """Freeze, and say `due`, when the request or response of `trigger` comes; true when it is held already."""
@@ -40,7 +43,7 @@ class Site(Protocol):
         """Let held answers go out; freeze, and say `due`, at the next page request of this incarnation."""
 
     def elders(self, faces: Sequence[Face]) -> None:
-        """These processes of older incarnations live: connections that they open are theirs."""
+        """These processes of older incarnations live, peers among them: connections that they open are theirs."""
 
     def bump(self, path: str) -> int:
         """Serve the next version of the product at `path` from now on; the version."""
@@ -73,9 +76,9 @@ class SiteHandle:
         connection.connect(str(control))
         self.channel = Channel(connection, "site")
 
-    def begin(self, incarnation: int) -> None:
+    def begin(self, incarnation: int, peers: Sequence[int] = ()) -> None:
         """Start a new incarnation's counting."""
-        self.channel.call("incarnation", number=incarnation)
+        self.channel.call("incarnation", number=incarnation, peers=list(peers))
 
     def arm(self, trigger: Trigger) -> bool:
         """Arm the site for a request or response trigger."""

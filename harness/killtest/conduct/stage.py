@@ -115,7 +115,7 @@ class RealStage:
             if gone:
                 raise HarnessFailure(f"the {gone[0]} ended in the middle of a trial; see {self.folder}")
 
-    def order(self, incarnation: int) -> Order:
+    def order(self, incarnation: int, instance: int = 0) -> Order:
         """How to start that incarnation: the restart command from the second on, where there is one."""
         who = self.subject
         self.store.mkdir(exist_ok=True)  # a subject may have removed it
@@ -123,7 +123,7 @@ class RealStage:
         return Order(
             incarnation=incarnation,
             argv=self._argv(command, incarnation),
-            env=self.environment(incarnation),
+            env=self.environment(incarnation, instance),
             cwd=str(self.seen),
             stdout=str(self.folder / f"incarnation-{incarnation}.stdout"),
             stderr=str(self.folder / f"incarnation-{incarnation}.stderr"),
@@ -136,8 +136,8 @@ class RealStage:
         log = self.folder / f"steps-{incarnation}.jsonl"
         return Trace(str(self.seen), str(log) if self.is_recorded else None)
 
-    def environment(self, incarnation: int) -> dict[str, str]:
-        """The clean environment of that incarnation; the manifest's `[env]` has the last word."""
+    def environment(self, incarnation: int, instance: int = 0) -> dict[str, str]:
+        """The clean environment of that incarnation of that copy; the manifest's `[env]` has the last word."""
         env = {name: os.environ[name] for name in _HANDED_DOWN if name in os.environ}
         env |= {
             "LANG": "C.UTF-8",
@@ -145,6 +145,7 @@ class RealStage:
             "KILLTEST_SITE_URL": self.url,
             "KILLTEST_STORE": str(self.seen),
             "KILLTEST_INCARNATION": str(incarnation - self.first),
+            "KILLTEST_INSTANCE": str(instance),
             "KILLTEST_MARK": str(mark_post.path_in(self.launcher.private)),
         }
         if self.is_traced or self.is_recorded:

@@ -1,7 +1,7 @@
 """The striker: the faults still to come, each armed in its incarnation, struck at its moment, and put on record."""
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -43,24 +43,42 @@ class Striker:
         self._limits = limits
         self._field = field
         self._history = history
+        self._lives: Mapping[int, Life] = {}
+        self._newest = 0
+        self._over: set[int] = set()
         self.records: list[FaultRecord] = []
 
     def planned(self) -> list[str]:
         """The faults still to come, as text."""
         return [fault.text for fault in self._pending]
 
-    def arm(self, life: Life) -> bool:
-        """Make the next fault ready, if it belongs to this incarnation; true when the site must stay as it is."""
-        while self._pending and _is_past(self._pending[0], life.number):
+    def begin(self, lives: Mapping[int, Life]) -> None:
+        """The newest of `lives` (by instance; looked at later too) is about to start: site and marks count from 0."""
+        self._lives = lives
+        self._newest = max(life.number for life in lives.values())
+        for life in lives.values():
+            life.is_armed = False
+        self.arm()
+
+    def leave(self, instance: int) -> None:
+        """That copy is not started again."""
+        self._over.add(instance)
+        if not any(life.is_armed for life in self._lives.values()):
+            self.arm()
+
+    def arm(self) -> bool:
+        """Make the next fault ready, if whom it is meant for runs; true when the site must stay as it is."""
+        while self._pending and self._is_past(self._pending[0]):
             self.records.append(FaultRecord(self._pending.popleft().text, "not_reached"))
-        if not self._pending or self._pending[0].incarnation not in (None, life.number):
+        life = self._meant() if self._pending else None
+        if life is None or any(one.acting is not None for one in self._lives.values()):
             return False
         life.is_armed = True
         trigger = self._pending[0].trigger
         if trigger.kind == "syscall" and trigger.name is not None:
             self._field.launcher.arm_step(trigger.name, trigger.n)
         elif trigger.name is not None:
-            self._field.launcher.arm_mark(life.number, trigger.name, trigger.n)
+            self._field.launcher.arm_mark(self._newest, trigger.name, trigger.n)
         elif trigger.kind == "rows":
             # The site goes on, to the next request: a release could let that one out.
             self._field.site.next()
@@ -68,6 +86,22 @@ class Striker:
         elif not trigger.is_timed:
             return self._field.site.arm(trigger)
         return False
+
+    def _is_past(self, fault: Fault) -> bool:
+        """Whether it waits for an incarnation that has ended, or a copy that is not started again."""
+        if fault.incarnation is not None:
+            is_running = any(life.number == fault.incarnation for life in self._lives.values())
+            return fault.incarnation < self._newest and not is_running
+        return _is_of_an_instance(fault) and fault.instance in self._over and bool(self._lives)
+
+    def _meant(self) -> Life | None:
+        """The running incarnation that the next fault is meant for; the newest where it is for no certain one."""
+        fault, running = self._pending[0], [life for life in self._lives.values() if life.exit is None]
+        if fault.incarnation is not None:
+            return next((life for life in running if life.number == fault.incarnation), None)
+        if _is_of_an_instance(fault):
+            return next((life for life in running if life.instance == fault.instance), None)
+        return max(running, key=lambda life: life.number, default=None)
 
     def timer_s(self, life: Life) -> float | None:
         """When the armed timer is due; None while nothing timed is armed or its clock has not begun."""
@@ -121,8 +155,10 @@ class Striker:
         `ends` are those of the connection of the request that was waited for; who holds the client's is the owner.
         """
         fault, site = self._pending[0], self._field.site
-        strike = self._first_blow(fault, ends)
+        strike = self._first_blow(fault, life, ends)
         life.is_armed = False
+        # The owner may belong to another copy than the one that waited.
+        life = next((one for one in self._lives.values() if one.number == strike.incarnation), life)
         if not strike.targets and fault.steps:
             self._history.note("missed", incarnation=life.number, planned=fault.text, why=_why(fault, strike))
             if strike.is_over:
@@ -136,14 +172,14 @@ class Striker:
             self.records.append(_record(fault, life, strike, due_s, in_flight))
             self._took(fault, 0, life, strike, in_flight)
         # Armed before the release: what arrived meanwhile is held, and may be what the next fault waits for.
-        if life.acting is not None or not self.arm(life):
+        if life.acting is not None or not self.arm():
             site.release()
 
-    def _first_blow(self, fault: Fault, ends: Ends | None) -> Strike:
+    def _first_blow(self, fault: Fault, life: Life, ends: Ends | None) -> Strike:
         """What the first signal did; a bump alone needs nobody to take it."""
         if not fault.steps:
             return Strike((), self._field.now())
-        return self._field.launcher.strike(fault.steps[0].signal, fault.scope, self._limits.hold_s, ends)
+        return self._field.launcher.strike(fault.steps[0].signal, fault.scope, self._limits.hold_s, ends, life.number)
 
     def _took(self, fault: Fault, index: int, life: Life, strike: Strike, in_flight: tuple[OpenRequest, ...]) -> None:
         """The signal `index` of the fault has been sent (none, for a bump alone): what it means, and what follows."""
@@ -179,8 +215,9 @@ class Striker:
         stays = False
         if is_resumed:
             self._field.site.freeze()
-            stays = self.arm(life)
-        strike = self._field.launcher.strike(signal, scope, self._limits.hold_s)
+            life.acting = None
+            stays = self.arm()
+        strike = self._field.launcher.strike(signal, scope, self._limits.hold_s, incarnation=life.number)
         if strike.targets:
             status = self.records[place].status if is_planned else "escalated"
             self.records[place] = msgspec.structs.replace(self.records[place], status=status, last_s=strike.t_s)
@@ -188,7 +225,7 @@ class Striker:
         if is_resumed and not stays:
             self._field.site.release()
         elif not is_resumed and life.acting is None:
-            self.arm(life)  # its last signal hit another than the main process, which lives on
+            self.arm()  # its last signal hit another than the main process, which lives on
 
     def drop_unreached(self) -> None:
         """The trial is over: what is still to come was not reached."""
@@ -238,5 +275,10 @@ def _why(fault: Fault, strike: Strike) -> str:
     )
 
 
-def _is_past(fault: Fault, number: int) -> bool:
-    return fault.incarnation is not None and fault.incarnation < number
+def _is_of_an_instance(fault: Fault) -> bool:
+    """Whether it strikes one certain copy: a service and the site belong to all, an owner is found at its moment.
+
+    CONT goes to whoever is stopped.
+    """
+    is_signal_or_edit = bool(fault.steps) and fault.service is None and fault.steps[0].signal != "CONT"
+    return is_signal_or_edit and fault.scope != "owner"

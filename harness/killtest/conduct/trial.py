@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from killtest.conduct.conductor import Conductor
+from killtest.conduct.conductor import Conductor, Starts
 from killtest.conduct.history import History, Listener
 from killtest.conduct.stage import RealStage
 from killtest.errors import HarnessFailure, UsageError
@@ -55,7 +55,8 @@ def _conduct(planned: Planned, stage: RealStage, history: History) -> None:
     faults = planned.schedule.parsed()
     stage.is_traced = any(fault.trigger.kind == "syscall" for fault in faults)
     history.note("stage", url=stage.url, isolated=stage.launcher.is_isolated, env=stage.environment(0))
-    course = Conductor(faults, planned.subject.limits, stage, history, planned.again).run()
+    who = planned.subject
+    course = Conductor(faults, who.limits, stage, history, Starts(who.instances, again=planned.again)).run()
     if stage.is_traced and not stage.launcher.end_trace(_TRACE_DEADLINE_S):
         raise HarnessFailure("the supervisor of the subject's calls failed: what came of them is not its doing")
     truth = stage.site.truth()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from killtest.conduct.conductor import Conductor
+from killtest.conduct.conductor import Conductor, Starts
 from killtest.conduct.history import History
 from killtest.conduct.stage import RealStage
 from killtest.explore import folder as tree_folder
@@ -47,7 +47,7 @@ class Bench:
         tree_folder.write(tree, stage.store)
         stage.empty_scratch()
         found = stage.snapshot(0)
-        course = Conductor([], self._who.limits, stage, self._history, first=first).run()
+        course = Conductor([], self._who.limits, stage, self._history, Starts(first=first)).run()
         self._courses[group] = (first, course, found)
         self._next += len(course.incarnations)
 

@@ -39,7 +39,7 @@ class Incarnation(msgspec.Struct, frozen=True):
     """One process lifetime of the subject: times in seconds from the start of the trial.
 
     `exit` is the exit code, negative for a signal; `is_again` marks an undisturbed start after the subject
-    had finished.
+    had finished. `instance` is which of several copies it is.
     """
 
     number: int
@@ -49,6 +49,7 @@ class Incarnation(msgspec.Struct, frozen=True):
     ended_by: Literal["fault", "itself", "limit"]
     first_request_s: float | None = None
     is_again: bool = False
+    instance: int = 0
 
 
 class Course(msgspec.Struct, frozen=True):

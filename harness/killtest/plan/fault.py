@@ -197,7 +197,8 @@ def _check_adverbs(adverbs: _Adverbs, fault: Fault, text: str) -> None:
     steps, on = fault.steps, fault.on
     if adverbs.scope is not None:
         _check_scope(adverbs.scope, fault, text)
-    if adverbs.instance is not None and (not steps or fault.service or adverbs.scope == "owner"):
+    is_nobodys = not steps or fault.service or steps[0].signal == "CONT"
+    if adverbs.instance is not None and (is_nobodys or adverbs.scope == "owner"):
         what = "the owner is found by its request or mark" if adverbs.scope == "owner" else "this is no instance's"
         raise UsageError(f'fault "{text}": {what}; it takes no instance')
     if adverbs.is_final and (not steps or on or is_pause(steps[-1].signal)):

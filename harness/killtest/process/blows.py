@@ -1,6 +1,7 @@
 """Signals to the subject: whom they go to, who was paused, and who is let go on."""
 
 import signal
+from collections.abc import Callable
 
 from killtest.process import process_tree as tree
 from killtest.process.kin import Kin
@@ -15,16 +16,16 @@ class Blows:
         self._kin = kin
         self._paused: set[Identity] = set()
 
-    def targets(self, number: int, scope: str, owner: Identity | None, parked: int | None) -> list[Identity]:
-        """Whom that signal goes to, while the thread `parked` waits for us.
+    def targets(self, number: int, scope: Callable[[], list[Identity]], parked: int | None) -> list[Identity]:
+        """Whom of `scope` that signal goes to, while the thread `parked` waits for us.
 
         For SIGKILL and SIGSTOP they have been stopped, so that none can fork away.
         """
         if number == signal.SIGCONT:
             return [one for one in self._paused if not tree.is_dead(one)]
         if number not in (signal.SIGKILL, signal.SIGSTOP):
-            return self._kin.scope(scope, owner)
-        return tree.stop_until_still(lambda: self._kin.scope(scope, owner), parked=parked)
+            return scope()
+        return tree.stop_until_still(scope, parked=parked)
 
     def send(self, targets: list[Identity], number: int) -> list[Identity]:
         """Signal them, who come from `targets`; those that it reached."""

@@ -74,7 +74,7 @@ class Checkpoints:
 
     def _incarnation_of(self, pid: int) -> int | None:
         one = tree.identify(pid)
-        return None if one is None else self._kin.incarnation_of(one)
+        return None if one is None else self._kin.counted_with(one)
 
     def _arm_mark(self, request: Message) -> Message:
         self.marks.arm(request["incarnation"], request["name"], request["n"])

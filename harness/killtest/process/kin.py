@@ -1,6 +1,7 @@
 """The subject's processes in a trial: who they are, and of which incarnation."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from killtest.process import process_tree as tree
@@ -8,25 +9,39 @@ from killtest.process.process_tree import Identity
 
 
 class Kin:
-    """All that descends from this warden but the site. `main` is the newest incarnation's main process."""
+    """All that descends from this warden but the site. `incarnation` is the number of the newest one."""
 
     def __init__(self) -> None:
         """Nobody yet."""
         self.site: int | None = None
-        self.main: Identity | None = None
         self.incarnation = 0
+        self._mains: dict[int, Identity | None] = {}
+        self._peers: frozenset[int] = frozenset()
         self._known: dict[Identity, int] = {}
         self._sessions: dict[int, int] = {}
 
-    def begin(self, pid: int, incarnation: int, left: list[Identity]) -> None:
-        """A new main process; whoever was `left` behind before its start belongs to an earlier incarnation."""
+    def begin(self, pid: int, incarnation: int, left: list[Identity], peers: Iterable[int] = ()) -> None:
+        """A new main process; whoever was `left` behind before its start belongs to an earlier incarnation.
+
+        Those of the incarnations `peers` run beside it.
+        """
         for one in left:
             self._known[one] = self.incarnation_of(one)
-        self.main = tree.identify(pid)
+        main = self._mains[incarnation] = tree.identify(pid)
         self.incarnation = incarnation
+        self._peers = frozenset(peers)
         self._sessions[pid] = incarnation
-        if self.main is not None:
-            self._known[self.main] = incarnation
+        if main is not None:
+            self._known[main] = incarnation
+
+    def main_of(self, incarnation: int | None = None) -> Identity | None:
+        """The main process of that incarnation, the newest where none is named."""
+        return self._mains.get(self.incarnation if incarnation is None else incarnation)
+
+    def counted_with(self, one: Identity) -> int:
+        """The incarnation that its marks count to: peers count together with the newest."""
+        incarnation = self.incarnation_of(one)
+        return self.incarnation if incarnation in self._peers else incarnation
 
     def living(self) -> list[Identity]:
         """The subject's processes, zombies among them."""
@@ -47,9 +62,8 @@ class Kin:
         by_session = self._sessions.get(_session_of(one.pid))
         return by_session if by_session is not None else _told_by_environment(one.pid, self.incarnation)
 
-    def scope(self, scope: str, owner: Identity | None) -> list[Identity]:
+    def scope(self, scope: str, main: Identity | None, owner: Identity | None) -> list[Identity]:
         """The living processes that a signal of this scope goes to; empty when nobody is there (any more)."""
-        main = self.main
         if scope == "owner":
             return [owner] if owner is not None and not tree.is_dead(owner) else []
         if main is None or tree.is_dead(main):

@@ -28,7 +28,10 @@ class Trace(msgspec.Struct, frozen=True):
 
 
 class Order(msgspec.Struct, frozen=True):
-    """How to start one incarnation: command, environment, working folder, the files for its output, what to watch."""
+    """How to start one incarnation: command, environment, working folder, the files for its output, what to watch.
+
+    `peers` are the incarnations of other copies that run beside it.
+    """
 
     incarnation: int
     argv: tuple[str, ...]
@@ -37,6 +40,7 @@ class Order(msgspec.Struct, frozen=True):
     stdout: str
     stderr: str
     trace: Trace | None = None
+    peers: tuple[int, ...] = ()
 
 
 class Strike(msgspec.Struct, frozen=True):
@@ -45,7 +49,7 @@ class Strike(msgspec.Struct, frozen=True):
     `targets` are the pids it went to; `is_over` says that there is none because the subject had already ended, `main`
     whether the main process is among them; `settled` says that SIGKILL killed them all, or that another signal was
     delivered; `caught` and `ignored` are the dispositions, just before, of the main process (scope owner: of the
-    owner). `t_s` and `settled_s` are CLOCK_MONOTONIC seconds.
+    owner). `t_s` and `settled_s` are CLOCK_MONOTONIC seconds. `incarnation` is whose processes they are.
     """
 
     targets: tuple[int, ...]
@@ -56,6 +60,7 @@ class Strike(msgspec.Struct, frozen=True):
     settled: bool = True
     main: bool = False
     is_over: bool = False
+    incarnation: int | None = None
 
 
 class Face(msgspec.Struct, frozen=True):
@@ -84,8 +89,10 @@ class Launcher(Protocol):
     def start(self, order: Order) -> float:
         """Start an incarnation; the CLOCK_MONOTONIC second at which it was started."""
 
-    def strike(self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None) -> Strike:
-        """Signal the current incarnation and wait, at most `wait_s`, until it has taken effect.
+    def strike(
+        self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None, incarnation: int | None = None
+    ) -> Strike:
+        """Signal that incarnation (the newest, where none is named) and wait, at most `wait_s`, until it took effect.
 
         The scope `owner` is the process whose request came over the connection `ends`; without it, who announced the
         last mark, or whom this scope last hit. CONT goes to whom an earlier STOP stopped, whatever the scope.
@@ -112,8 +119,11 @@ class Launcher(Protocol):
     def usage(self) -> tuple[float, int]:
         """CPU seconds used by the subject's living processes, and how many there are."""
 
+    def mains(self) -> tuple[Face, ...]:
+        """The main processes that run."""
+
     def census(self, settle_s: float = 0.0) -> Census:
-        """Who is left besides a running main process, after at most `settle_s` seconds of waiting for it to end."""
+        """Who is left besides running copies, after at most `settle_s` seconds of waiting for it to end."""
 
     def hold_still(self) -> None:
         """Stop what is left, so that the store can be read."""
@@ -161,9 +171,12 @@ class WardenLauncher:
             raise UsageError(f"can't execute {order.argv[0]!r} ({error}); command: {' '.join(order.argv)}") from None
         return float(reply["t_s"])
 
-    def strike(self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None) -> Strike:
-        """Signal the current incarnation."""
-        facts = {"signal": signal, "scope": scope, "wait_s": wait_s, "ends": msgspec.to_builtins(ends)}
+    def strike(
+        self, signal: str, scope: Scope, wait_s: float, ends: Ends | None = None, incarnation: int | None = None
+    ) -> Strike:
+        """Signal an incarnation."""
+        facts = {"signal": signal, "scope": scope, "wait_s": wait_s, "incarnation": incarnation}
+        facts["ends"] = msgspec.to_builtins(ends)
         return msgspec.convert(self.channel.call("strike", **facts, within_s=wait_s + 10), Strike)
 
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:
@@ -198,6 +211,10 @@ class WardenLauncher:
         """CPU seconds and number of the subject's living processes."""
         reply = self.channel.call("usage")
         return float(reply["cpu_s"]), int(reply["alive"])
+
+    def mains(self) -> tuple[Face, ...]:
+        """The main processes that run."""
+        return msgspec.convert(self.channel.call("mains")["mains"], tuple[Face, ...])
 
     def census(self, settle_s: float = 0.0) -> Census:
         """Who is left."""

@@ -66,6 +66,7 @@ class Warden:
             **self._checkpoints.commands,
             "usage": self._usage,
             "waits": self._waits,
+            "mains": self._running_mains,
             "census": self._census,
             "hold_still": self._hold_still,
             "go_on": self._go_on,
@@ -155,14 +156,18 @@ class Warden:
                 if watch:
                     watch.started()
         self._mains[process.pid] = (request["incarnation"], process)
-        self._kin.begin(process.pid, request["incarnation"], left)
+        self._kin.begin(process.pid, request["incarnation"], left, request["peers"])
         return {"pid": process.pid, "t_s": started_s}
 
     def _strike(self, request: Message) -> Message:
         number = signal.Signals[f"SIG{request['signal']}"]
-        main, owner = self._kin.main, self._owner(request)
+        owner = self._owner(request)
+        incarnation = self._struck_incarnation(owner, request["incarnation"])
+        main = self._kin.main_of(incarnation)
         faces = tree.disposition(owner.pid if owner else main.pid if main else 0, number)
-        targets = self._blows.targets(number, request["scope"], owner, self._checkpoints.parked)
+        targets = self._blows.targets(
+            number, lambda: self._kin.scope(request["scope"], main, owner), self._checkpoints.parked
+        )
         is_over = main is None or tree.is_dead(main)
         if number != signal.SIGCONT and is_over:
             # It ended by itself while it was being stopped: the signal would hit a zombie and kill nobody.
@@ -176,7 +181,13 @@ class Warden:
             self._checkpoints.release_step()  # only SIGKILL reaches a parked thread: others take effect behind its call
         settled = self._settled(hit, number, request["wait_s"])
         facts: Message = {"caught": faces.caught, "ignored": faces.ignored, "settled": settled, "main": main in hit}
+        facts["incarnation"] = incarnation
         return {"targets": [one.pid for one in hit], "t_s": struck_s, "settled_s": time.monotonic(), **facts}
+
+    def _struck_incarnation(self, owner: Identity | None, asked: int | None) -> int | None:
+        """Whose main process counts: of an owner its own, unless that incarnation has ended."""
+        own = None if owner is None else self._kin.incarnation_of(owner)
+        return own if own in {incarnation for incarnation, _ in self._mains.values()} else asked
 
     def _owner(self, request: Message) -> Identity | None:
         """Whose request is held (`ends` of its connection); without one, the last owner there was."""
@@ -211,8 +222,12 @@ class Warden:
         living = [one for one in self._kin.living() if not tree.is_zombie(one)]
         return {"waits": [f"{one.pid} {tree.command_of(one)[:80]}: {waits_for(one)}" for one in living]}
 
+    def _running_mains(self, _: Message) -> Message:
+        living = [tree.identify(pid) for pid in self._mains]
+        return {"mains": [self._face(one) for one in living if one is not None]}
+
     def _census(self, request: Message) -> Message:
-        """The subject's processes besides a running main one: living ones and zombies, counted apart."""
+        """The subject's processes besides those of running copies: living ones and zombies, counted apart."""
         tree.wait_dead(self._left(), request["settle_s"])
         left = self._left()
         zombies = [one for one in left if tree.is_zombie(one)]
@@ -225,7 +240,9 @@ class Warden:
 
     def _left(self) -> list[Identity]:
         self._reap()
-        found = [one for one in self._kin.living() if one.pid not in self._mains]
+        running = {incarnation for incarnation, _ in self._mains.values()}
+        # What a running copy has started is its own affair as yet.
+        found = [one for one in self._kin.living() if not running or self._kin.incarnation_of(one) not in running]
         # Our own dead children are reaped by us, as an init would: they are nobody's zombies.
         return [one for one in found if not (tree.is_zombie(one) and tree.parent_of(one) == os.getpid())]
 
