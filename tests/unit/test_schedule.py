@@ -116,3 +116,21 @@ def test_each_with_what_it_cannot_mean_is_refused(fields: dict[str, object]) -> 
 def test_rule_that_cannot_be_drawn_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"signals|trials|between"):
         Rule(group="g", **fields)  # type: ignore[arg-type]
+
+
+def test_actions_stand_behind_the_drawn_triggers_in_ascending_order() -> None:
+    rule = Rule(
+        "reloads", kills=6, between=(1, 500), actions=("reload:touch instance=1", "reload:whitespace instance=1")
+    )
+    (schedule,) = draw(rule, "seed")
+    faults = schedule.parsed()
+    assert [fault.steps[0].signal for fault in faults] == ["touch", "whitespace"] * 3
+    assert {fault.instance for fault in faults} == {1}
+    numbers = [fault.trigger.n for fault in faults]
+    assert numbers == sorted(numbers)
+    assert len(set(numbers)) > 1
+
+
+def test_an_action_that_is_none_is_refused() -> None:
+    with pytest.raises(UsageError, match="unknown action"):
+        draw(Rule("reloads", actions=("reload:burn",)), "seed")

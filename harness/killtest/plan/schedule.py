@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from killtest.errors import UsageError
-from killtest.plan.fault import SIGNALS, Fault, Step, Trigger, parse
+from killtest.plan.fault import SIGNALS, Fault, Trigger, parse
 
 SCHEMA = 1
 DrawnTrigger = Literal["after", "first", "request", "response"]
@@ -41,7 +41,9 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `between` bounds the uniform draw: seconds for the clocks `after` and `first`, request numbers for
     `request` and `response` (both ends included). `signals` are taken in turn, or drawn with
-    `order = "drawn"`. `faults` instead of a draw gives every trial of the group the same written faults.
+    `order = "drawn"`. `actions` instead of them is whatever can stand behind a trigger in a fault, such as
+    "reload:touch instance=1"; what ends nobody strikes one incarnation again and again, so that the moments drawn come
+    in ascending order. `faults` instead of a draw gives every trial of the group the same written faults.
     `each` draws nothing: every number of `between` once, a schedule each, named after its number, of one fault behind
     whatever `faults` come first.
     `subjects` limits the group to some of the campaign's subjects. `again` is how many undisturbed starts follow each
@@ -54,6 +56,7 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     trigger: DrawnTrigger = "request"
     between: tuple[float, float] = (1, 25)
     signals: tuple[str, ...] = ("KILL",)
+    actions: tuple[str, ...] = ()
     order: Literal["in_turn", "drawn"] = "in_turn"
     faults: tuple[str, ...] = ()
     each: bool = False
@@ -79,8 +82,13 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def _check_each(self) -> None:
         if self.trigger not in ("request", "response"):
             raise ValueError(f"each: wants the trigger request or response, which can be counted, not {self.trigger}")
-        if self.trials > 1 or self.kills > 1 or len(self.signals) > 1:
+        if self.trials > 1 or self.kills > 1 or len(self.blows) > 1:
             raise ValueError("each: one fault a schedule, of one signal; leave out trials and kills")
+
+    @property
+    def blows(self) -> tuple[str, ...]:
+        """What strikes: the text behind a trigger."""
+        return self.actions or self.signals
 
 
 def draw(rule: Rule, seed: str) -> list[Schedule]:
@@ -98,19 +106,20 @@ def draw(rule: Rule, seed: str) -> list[Schedule]:
 
 
 def _only(rule: Rule, n: int) -> Schedule:
-    trigger = Trigger(rule.trigger, n=n)
-    fault = parse(f"{trigger.text} {Step(rule.signals[0]).signal}")
+    fault = parse(f"{Trigger(rule.trigger, n=n).text} {rule.blows[0]}")
     return Schedule(f"{rule.group}-{n}", (*rule.faults, fault.text), rule.group)
 
 
 def _draw_faults(rule: Rule, source: random.Random) -> list[Fault]:
-    faults = []
+    drawn = []
     for index in range(rule.kills):
         trigger = _draw_trigger(rule, source)
-        in_turn = rule.signals[index % len(rule.signals)]
-        signal = source.choice(rule.signals) if rule.order == "drawn" else in_turn
-        faults.append(parse(f"{trigger.text} {Step(signal).signal}"))
-    return faults
+        in_turn = rule.blows[index % len(rule.blows)]
+        drawn.append((trigger, source.choice(rule.blows) if rule.order == "drawn" else in_turn))
+    triggers = [trigger for trigger, _ in drawn]
+    if rule.actions:
+        triggers.sort(key=lambda trigger: (trigger.offset_s, trigger.n))
+    return [parse(f"{trigger.text} {blow}") for trigger, (_, blow) in zip(triggers, drawn, strict=True)]
 
 
 def _draw_trigger(rule: Rule, source: random.Random) -> Trigger:
