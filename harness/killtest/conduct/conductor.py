@@ -77,7 +77,7 @@ class Conductor:
         ending = None
         while ending is None:
             ending = self._incarnation()
-        self._striker.drop_unreached()
+        self._striker.drop_unreached(self._life)
         census = self._last_census()
         self._history.note("trial_ended", ending=ending, orphans=len(census.orphans), zombies=len(census.zombies))
         for _ in range(self._again if ending == "finished" else 0):
@@ -148,9 +148,8 @@ class Conductor:
     def _next_moment(self) -> float:
         life, limits = self._life, self._limits
         moments = [self._limit_from_s + limits.total_s, life.looked_s + limits.idle_s / _IDLE_LOOKS]
-        timer_s = self._striker.timer_s(life)
-        if timer_s is not None:
-            moments.append(timer_s)
+        timer_s, act_s = self._striker.timer_s(life), self._striker.act_s
+        moments += [moment_s for moment_s in (timer_s, act_s) if moment_s is not None]
         if life.next_step_s is not None:
             moments.append(life.next_step_s)
         return min(moments)
@@ -161,6 +160,8 @@ class Conductor:
         timer_s = self._striker.timer_s(life)
         if life.exit is not None:
             return
+        if self._striker.act_s is not None and now_s >= self._striker.act_s:
+            self._striker.next_act(life)
         if life.next_step_s is not None and now_s >= life.next_step_s:
             self._striker.next_step(life)
         elif timer_s is not None and now_s >= timer_s:
@@ -181,8 +182,12 @@ class Conductor:
         waits_for_us = bool(self._stage.site.open())
         if requests != life.requests or waits_for_us or is_busy:
             life.requests, life.cpu_s, life.active_s = requests, cpu_s, now_s
-        elif now_s - life.active_s >= self._limits.idle_s and life.struck is None and life.next_step_s is None:
+        elif now_s - life.active_s >= self._limits.idle_s and not self._is_in_our_hands(life):
             self._is_idle(life, now_s, alive)
+
+    def _is_in_our_hands(self, life: Life) -> bool:
+        """Whether a fault is under way, which may be why nothing moves."""
+        return life.struck is not None or life.next_step_s is not None or self._striker.act_s is not None
 
     def _is_idle(self, life: Life, now_s: float, alive: int) -> None:
         """Nothing has moved for `idle_s`: whoever we have paused goes on; if nobody is, it hangs."""

@@ -8,11 +8,14 @@ from killtest.process.process_tree import Identity
 
 
 class Kin:
-    """All that descends from this warden but the site. `main` is the newest incarnation's main process."""
+    """All that descends from this warden but the outsiders, which are the site and the services.
+
+    `main` is the newest incarnation's main process.
+    """
 
     def __init__(self) -> None:
         """Nobody yet."""
-        self.site: int | None = None
+        self.outsiders: set[int] = set()
         self.main: Identity | None = None
         self.incarnation = 0
         self._known: dict[Identity, int] = {}
@@ -30,7 +33,7 @@ class Kin:
 
     def living(self) -> list[Identity]:
         """The subject's processes, zombies among them."""
-        return tree.descendants(os.getpid(), without=[self.site] if self.site else [])
+        return tree.descendants(os.getpid(), without=self.outsiders)
 
     def incarnation_of(self, one: Identity) -> int:
         """By what is known of it or of its nearest known ancestor, else by its session, else by its environment.
