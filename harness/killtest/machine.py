@@ -14,7 +14,7 @@ import msgspec
 import psutil
 
 from killtest import __version__
-from killtest.process import isolation
+from killtest.process import isolation, server_program
 
 _NAMED = ("scrapy", "twisted", "requests", "selectolax", "flask", "gevent", "lxml", "parsel", "queuelib", "pandas")
 
@@ -29,6 +29,7 @@ def describe(folder: Path, argv: list[str]) -> bytes:
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in _NAMED},
         "sqlite": _sqlite(),
+        "service": server_program.find(),
         "kernel": platform.release(),
         "system": platform.platform(),
         "cpu": _cpu(),

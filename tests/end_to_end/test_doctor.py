@@ -38,6 +38,7 @@ def test_abilities_are_tried_and_the_basics_work_here(tmp_path: Path) -> None:
         "disk",
         "durable steps",
         "extra explore",
+        "valkey",
     }
     assert not list(tmp_path.iterdir())
 

@@ -15,6 +15,7 @@ from killtest.plan.campaign import Spec
 from killtest.plan.fault import parse
 from killtest.plan.manifest import Subject
 from killtest.plan.schedule import Rule, Schedule
+from killtest.plan.suitability import check_faults
 
 # How bad a control alone came out; of equals the last is shown.
 _WORST_LAST = ("PASS", "UNKNOWN", "FAIL")
@@ -47,7 +48,7 @@ def run(order: Order, results: Path, watcher: Watcher) -> tuple[Line, Path]:
     """
     subject.check_runnable(order.subject)
     site = campaign.site_of(order.subject.site, order.site, order.subject.name)
-    campaign.check_bumps(order.rule.faults if order.rule else (), site, order.subject.name)
+    check_faults(order.rule.faults if order.rule else (), order.subject, site, order.subject.name)
     folder = CampaignFolder(numbered(results, f"run-{order.subject.name}"))
     try:
         if order.has_manifest:

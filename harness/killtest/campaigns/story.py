@@ -69,6 +69,11 @@ def _ended(entry: Entry) -> str:
     return f"incarnation {entry['incarnation']} ended with {entry['exit']}; {rows}, {entry['requests']} requests{left}"
 
 
+def _service(entry: Entry) -> str:
+    done = "is killed" if entry["action"] == "KILL" else "is started again"
+    return f"the service {entry['name']} {done} (pid {entry['pid']})"
+
+
 _WORDS: dict[str, Any] = {
     "started": _started,
     "struck": _struck,
@@ -76,6 +81,7 @@ _WORDS: dict[str, Any] = {
     "ended": _ended,
     "given_up": lambda entry: f"given up: {entry['ending']}",
     "bumped": lambda entry: f"the site changes {entry['path']}: version {entry['version']} from now on",
+    "service": _service,
     "resumed": lambda entry: f"nothing moved for {entry['for_s']:.0f} s: what was paused goes on",
     "output_cut": lambda entry: f"{entry['dropped_bytes']} bytes of its output were dropped: {entry['path']}",
     "hold_expired": lambda entry: "the site's longest hold ran out; answers go out again",

@@ -16,6 +16,7 @@ from killtest.cli.stored_subject import subject_for
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
 from killtest.plan import campaign, schedule, subject
+from killtest.plan.suitability import check_faults
 from killtest.replay import replay_run
 from killtest.replay.replay_run import Order
 
@@ -66,7 +67,7 @@ def _order(word: str, words: tuple[str, ...], options: dict[str, Any]) -> Order:
         who = subject_of(words, options)
         subject.check_runnable(who)
         site = site_changes(options["site_words"])
-        campaign.check_bumps(faults, campaign.site_of(who.site, site, "--site"), word)
+        check_faults(faults, who, campaign.site_of(who.site, site, "--site"), word)
         order = Order(who, faults, None, site, argv=argv, **numbers)
     else:
         if options["site_words"]:

@@ -174,10 +174,10 @@ class Conductor:
                 self._history.note(event["event"], event["t_s"], **_rest(event))
 
     def _next_moment(self) -> float:
-        moments = [self._limit_from_s + self._limits.total_s, self._activity.next_look_s]
+        moments = [self._limit_from_s + self._limits.total_s, self._activity.next_look_s, self._striker.act_s]
         for life in self._lives.values():
-            moments += [at_s for at_s in (self._striker.timer_s(life), life.next_step_s) if at_s is not None]
-        return min(moments)
+            moments += [self._striker.timer_s(life), life.next_step_s]
+        return min(moment_s for moment_s in moments if moment_s is not None)
 
     def _keep_time(self) -> None:
         """Do what has become due by the clock."""
@@ -193,7 +193,9 @@ class Conductor:
                 return
         if not running:
             return
-        if now_s >= self._limit_from_s + self._limits.total_s:
+        if self._striker.act_s is not None and now_s >= self._striker.act_s:
+            self._striker.next_act()
+        elif now_s >= self._limit_from_s + self._limits.total_s:
             self._give_up("out_of_time")
         elif now_s >= self._activity.next_look_s:
             self._look_for_activity(now_s)
@@ -202,8 +204,13 @@ class Conductor:
         cpu_s, alive = self._stage.launcher.usage()
         site = self._stage.site
         is_idle = self._activity.look(now_s, cpu_s, sum(site.requests()), bool(site.open()))
-        if is_idle and all(one.struck is None and one.next_step_s is None for one in self._lives.values()):
+        if is_idle and not self._is_in_our_hands():
             self._is_idle(now_s, alive)
+
+    def _is_in_our_hands(self) -> bool:
+        """Whether a fault is under way, which may be why nothing moves."""
+        lives = self._lives.values()
+        return self._striker.act_s is not None or any(one.struck or one.next_step_s is not None for one in lives)
 
     def _is_idle(self, now_s: float, alive: int) -> None:
         """Nothing has moved for `idle_s`: whoever we have paused goes on; if nobody is, it hangs."""

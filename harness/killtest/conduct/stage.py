@@ -16,7 +16,7 @@ from killtest.halt import Halt
 from killtest.jobdir import border
 from killtest.plan import subject
 from killtest.plan.manifest import SiteNeeds, Subject
-from killtest.process import clock, mark_post
+from killtest.process import clock, mark_post, server_program
 from killtest.process.channel import Channel
 from killtest.process.launcher import Order, Trace, WardenLauncher
 from killtest.store import snapshot
@@ -68,6 +68,7 @@ class RealStage:
                 self.launcher.bind(self.store, at)
                 self.seen = at
             self._open_site(needs, opened)
+            self._ports = {name: self._open_service(name) for name in who.services}
             self._set_up()
             self._opened = opened.pop_all()
 
@@ -80,6 +81,15 @@ class RealStage:
         self._selector = opened.enter_context(selectors.DefaultSelector())
         for channel in (self.launcher.channel, self.site.channel):
             self._selector.register(channel, selectors.EVENT_READ)
+
+    def _open_service(self, name: str) -> int:
+        """Start a service of the trial; its port."""
+        place = self.folder / "services" / name
+        place.mkdir(parents=True)
+        conf = place / "server.conf"
+        conf.write_text(server_program.configuration(self.subject.service.get(name, {}), place), "utf-8")
+        program = server_program.require(self.subject.name)
+        return self.launcher.open_service(name, [program.path, str(conf)], place)
 
     def _set_up(self) -> None:
         for command in self.subject.setup:
@@ -102,7 +112,7 @@ class RealStage:
         while True:
             for channel in channels:
                 if channel.events:
-                    return channel.events.popleft()
+                    return _unless_a_service_ended(channel.events.popleft())
             # A look at the sockets comes before the deadline: a harness that was stopped for a while must hear
             # what happened meanwhile before it gives anybody up.
             ready = self._selector.select(max(0.0, until_s - self.now()))
@@ -152,9 +162,10 @@ class RealStage:
             env["PYTHONHASHSEED"] = "0"  # so that steps come in the same order in the next crawl
         if self.clock_s:
             env |= clock.ahead(self.clock_s * (incarnation - self.first))
+        env |= {f"KILLTEST_{name.upper()}_URL": url for name, url in self._service_urls().items()}
         values = self._values(incarnation)
         for name, value in self.subject.env.items():
-            env[name] = value.replace("{store}", values["store"]).replace("{site_url}", values["site_url"])
+            env[name] = subject.fill(value, values)
         return env
 
     def empty_scratch(self) -> None:
@@ -187,4 +198,18 @@ class RealStage:
         return tuple(subject.command_line(command, self.subject.folder, self._values(incarnation)))
 
     def _values(self, incarnation: int) -> dict[str, str]:
-        return {"site_url": self.url, "store": str(self.seen), "incarnation": str(incarnation - self.first)}
+        values = {"site_url": self.url, "store": str(self.seen), "incarnation": str(incarnation - self.first)}
+        return values | {f"{name}_url": url for name, url in self._service_urls().items()}
+
+    def _service_urls(self) -> dict[str, str]:
+        return {name: f"redis://127.0.0.1:{port}/0" for name, port in self._ports.items()}
+
+
+def _unless_a_service_ended(event: Event) -> Event:
+    """The event; HarnessFailure when it says that a service ended of itself, which no fault had asked for."""
+    if event["event"] == "service_exit":
+        raise HarnessFailure(
+            f"the service {event['name']} ended by itself with {event['code']}: {event['said']} "
+            f"(all it said: {event['log']})"
+        )
+    return event

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from killtest.conduct.acts import Acts
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
 from killtest.conduct.site import OpenRequest, Site, open_requests
@@ -46,6 +47,8 @@ class Striker:
         self._lives: Mapping[int, Life] = {}
         self._newest = 0
         self._over: set[int] = set()
+        self._acts = Acts(field, history)
+        self._act_life = Life(0, 0.0)
         self.records: list[FaultRecord] = []
 
     def planned(self) -> list[str]:
@@ -73,6 +76,8 @@ class Striker:
         life = self._meant() if self._pending else None
         if life is None or any(one.acting is not None for one in self._lives.values()):
             return False
+        if self._acts.due_s is not None:
+            return False  # armed when the fault that is under way has taken its last step
         life.is_armed = True
         trigger = self._pending[0].trigger
         if trigger.kind == "syscall" and trigger.name is not None:
@@ -155,6 +160,9 @@ class Striker:
         `ends` are those of the connection of the request that was waited for; who holds the client's is the owner.
         """
         fault, site = self._pending[0], self._field.site
+        if fault.on:
+            self._act(life, due_s, in_flight)
+            return
         strike = self._first_blow(fault, life, ends)
         life.is_armed = False
         # The owner may belong to another copy than the one that waited.
@@ -174,6 +182,29 @@ class Striker:
         # Armed before the release: what arrived meanwhile is held, and may be what the next fault waits for.
         if life.acting is not None or not self.arm():
             site.release()
+
+    def _act(self, life: Life, due_s: float, in_flight: tuple[OpenRequest, ...]) -> None:
+        """Begin a fault that is no signal: nobody is ended by it, and the site is frozen for its first step alone."""
+        fault, site = self._pending.popleft(), self._field.site
+        life.is_armed = False
+        self._act_life = life
+        strike = self._acts.begin(fault, life)
+        for path in fault.bumps:
+            self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
+        self.records.append(_record(fault, life, strike, due_s, in_flight))
+        if not self.arm():
+            site.release()
+
+    @property
+    def act_s(self) -> float | None:
+        """When the next step of a fault that is no signal is due; it belongs to no incarnation."""
+        return self._acts.due_s
+
+    def next_act(self) -> None:
+        """Take that step; behind the last one the next fault is armed."""
+        self._acts.go_on(self._act_life)
+        if self._acts.due_s is None and not any(life.is_armed for life in self._lives.values()):
+            self.arm()
 
     def _first_blow(self, fault: Fault, life: Life, ends: Ends | None) -> Strike:
         """What the first signal did; a bump alone needs nobody to take it."""
@@ -228,7 +259,8 @@ class Striker:
             self.arm()  # its last signal hit another than the main process, which lives on
 
     def drop_unreached(self) -> None:
-        """The trial is over: what is still to come was not reached."""
+        """The trial is over: what is still to come was not reached, but for the last step of what is under way."""
+        self._acts.finish(self._act_life)
         self.records += [FaultRecord(fault.text, "not_reached") for fault in self._pending]
         self._pending.clear()
 
@@ -258,7 +290,7 @@ def _record(fault: Fault, life: Life, strike: Strike, due_s: float, in_flight: t
         struck_s=strike.t_s - life.started_s,
         t_s=strike.t_s,
         since_first_request_s=None if first_s is None else strike.t_s - first_s,
-        scope=fault.scope if fault.steps else None,
+        scope=fault.scope if fault.steps and not fault.on else None,
         in_flight=tuple(request.path for request in in_flight),
         window="start-up" if first_s is None else "waiting" if in_flight else "idle",
         caught=strike.caught,

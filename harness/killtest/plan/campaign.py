@@ -11,10 +11,10 @@ from msgspec import Meta
 
 from killtest import toml_file
 from killtest.errors import UsageError
-from killtest.plan.fault import parse
 from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.plan.schedule import Name, Rule, Schedule, draw
 from killtest.plan.subject import data_folder
+from killtest.plan.suitability import check_faults
 
 SCHEMA = 1
 
@@ -114,26 +114,17 @@ def site_of(needs: SiteNeeds, changes: dict[str, Any], source: str) -> SiteNeeds
     return toml_file.convert(msgspec.to_builtins(needs) | changes, SiteNeeds, f"{source}: site")
 
 
-def check_bumps(faults: Sequence[str], site: SiteNeeds, source: str) -> None:
-    """UsageError for a bump that the site would refuse, which might come out late in a campaign, or never."""
-    for text in faults:
-        wrong = [path for path in parse(text).bumps if not site.shows_product(path)]
-        if wrong:
-            there = ", ".join(f"/{kind}/1 to /{kind}/{site.products}" for kind in site.bumped)
-            raise UsageError(f'{source}: fault "{text}": {wrong[0]} shows no product of this shop; it has {there}')
-
-
 def plan(spec: Spec, subjects: dict[str, Subject]) -> list[Planned]:
     """All trials: the controls of every subject first, then round by round, so that an early stop leaves pairs.
 
-    UsageError for two trials of one name, and for a fault that the shop of its subject can't have.
+    UsageError for two trials of one name, and for a fault that its subject or the shop can't have.
     """
     trials = [control for name in spec.subjects for control in controls_of(spec, subjects[name])]
     for rule in spec.schedules:
         for schedule in draw(rule, spec.seed):
             wanted = [subjects[name] for name in spec.subjects if name in (rule.subjects or spec.subjects)]
             for subject in wanted:
-                check_bumps(schedule.faults, site_of(subject.site, spec.site, spec.name), spec.name)
+                check_faults(schedule.faults, subject, site_of(subject.site, spec.site, spec.name), spec.name)
             trials += [Planned(subject, schedule, again=rule.again) for subject in wanted]
     _refuse_repeats([planned.id for planned in trials], f"{spec.name}: two trials would be called")
     return trials

@@ -12,6 +12,7 @@ from packaging.requirements import Requirement
 
 from killtest.errors import UsageError
 from killtest.plan.manifest import StoreNeeds, Subject, check_store, load
+from killtest.process import server_program
 
 MANIFEST = "subject.toml"
 
@@ -91,11 +92,13 @@ def label_of(subject: Subject) -> str:
 
 
 def check_runnable(subject: Subject) -> None:
-    """UsageError when the subject's extra is not installed or a program of its commands can't be executed."""
+    """UsageError when its extra is not installed, a service has no server, or a command can't be executed."""
     missing = missing_of_extra(subject.extra) if subject.extra else []
     if missing:
         what = ", ".join(missing)
         raise UsageError(f"{subject.name} needs {what}, not installed here: pip install 'killtest[{subject.extra}]'")
+    if "valkey" in subject.services:
+        server_program.require(subject.name)
     for command in (subject.command, *filter(None, [subject.restart]), *subject.setup):
         program = command_line(command, subject.folder, {})[0]
         if shutil.which(program) is None:
@@ -106,7 +109,7 @@ def check_runnable(subject: Subject) -> None:
 def command_line(command: Sequence[str], folder: str, values: dict[str, str]) -> list[str]:
     """The words of a command with {python}, {site_url}, … filled in and files of `folder` made absolute."""
     known = {"python": sys.executable} | values
-    return [_fill(_absolute(word, folder), known) for word in command]
+    return [fill(_absolute(word, folder), known) for word in command]
 
 
 def _absolute(word: str, folder: str) -> str:
@@ -118,7 +121,8 @@ def _absolute(word: str, folder: str) -> str:
     return str(candidate) if is_file else word
 
 
-def _fill(word: str, values: dict[str, str]) -> str:
+def fill(word: str, values: dict[str, str]) -> str:
+    """The word with {NAME} replaced by each value."""
     # Not str.format: a crawler's own words may hold braces.
     for name, value in values.items():
         word = word.replace("{" + name + "}", value)

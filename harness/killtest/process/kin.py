@@ -9,11 +9,14 @@ from killtest.process.process_tree import Identity
 
 
 class Kin:
-    """All that descends from this warden but the site. `incarnation` is the number of the newest one."""
+    """All that descends from this warden but the outsiders, which are the site and the services.
+
+    `incarnation` is the number of the newest one.
+    """
 
     def __init__(self) -> None:
         """Nobody yet."""
-        self.site: int | None = None
+        self.outsiders: set[int] = set()
         self.incarnation = 0
         self._mains: dict[int, Identity | None] = {}
         self._peers: frozenset[int] = frozenset()
@@ -45,7 +48,7 @@ class Kin:
 
     def living(self) -> list[Identity]:
         """The subject's processes, zombies among them."""
-        return tree.descendants(os.getpid(), without=[self.site] if self.site else [])
+        return tree.descendants(os.getpid(), without=self.outsiders)
 
     def incarnation_of(self, one: Identity) -> int:
         """By what is known of it or of its nearest known ancestor, else by its session, else by its environment.

@@ -13,7 +13,7 @@ import msgspec
 from killtest.errors import HarnessFailure, Refused, UsageError
 from killtest.plan.fault import Scope
 from killtest.process import isolation
-from killtest.process.channel import Channel
+from killtest.process.channel import Channel, Message
 from killtest.process.socket_owner import Ends
 
 _START_DEADLINE_S = 30.0
@@ -131,6 +131,12 @@ class Launcher(Protocol):
     def go_on(self) -> None:
         """Let what was stopped run again."""
 
+    def kill_service(self, name: str) -> Strike:
+        """SIGKILL that service and wait until it is dead."""
+
+    def start_service(self, name: str) -> Strike:
+        """Start it again on its folder and port, and wait for nothing."""
+
     def end_subject(self) -> None:
         """Kill every process of the subject that is left."""
 
@@ -162,6 +168,12 @@ class WardenLauncher:
         argv = [sys.executable, "-P", "-m", "killtest_testsite", *arguments, "--port", port]
         reply = self.channel.call("site", argv=argv, stderr=str(errors), within_s=_START_DEADLINE_S)
         return str(reply["ready"]["url"])
+
+    def open_service(self, name: str, argv: Sequence[str], folder: Path) -> int:
+        """Start a service of the trial in its folder, and wait until it can be used; its port on 127.0.0.1."""
+        port = isolation.SERVICE_PORTS[name] if self.is_isolated else 0
+        told = {"name": name, "argv": argv, "folder": str(folder), "port": port}
+        return int(self.channel.call("service", **told, within_s=_START_DEADLINE_S)["port"])
 
     def start(self, order: Order) -> float:
         """Start an incarnation; UsageError when its program can't be executed."""
@@ -228,6 +240,14 @@ class WardenLauncher:
         """Continue what was stopped."""
         self.channel.call("go_on")
 
+    def kill_service(self, name: str) -> Strike:
+        """Kill a service."""
+        return _struck_alone(self.channel.call("kill_service", name=name))
+
+    def start_service(self, name: str) -> Strike:
+        """Start it again."""
+        return _struck_alone(self.channel.call("start_service", name=name))
+
     def end_subject(self) -> None:
         """Kill what is left; HarnessFailure when something survives SIGKILL (uninterruptible sleep)."""
         survivors = self.channel.call("end_subject", within_s=_END_DEADLINE_S)["survivors"]
@@ -244,3 +264,8 @@ class WardenLauncher:
             self._process.wait()
         # Its warden removes it; one that was killed could not.
         shutil.rmtree(self.private, ignore_errors=True)
+
+
+def _struck_alone(reply: Message) -> Strike:
+    """What was done to one process that is not the subject's."""
+    return Strike((reply["pid"],), reply["t_s"], reply["settled_s"])

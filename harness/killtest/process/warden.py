@@ -1,4 +1,4 @@
-"""The warden: one process per trial that starts the site and the incarnations, signals them, and outlives none.
+"""The warden: one process per trial that starts site, services and incarnations, signals them, and outlives none.
 
 It is run by the harness as `python -m killtest.process.warden FD` with one end of a socket pair, speaks JSON lines
 (`Warden.commands`), and ends with everything below it as soon as that socket closes, however the harness
@@ -32,6 +32,7 @@ from killtest.process.checkpoints import Checkpoints
 from killtest.process.isolation import bind, drop_capabilities, raise_loopback
 from killtest.process.kin import Kin
 from killtest.process.process_tree import Identity
+from killtest.process.services import Services
 from killtest.process.waits import waits_for
 
 Message = dict[str, Any]
@@ -54,6 +55,7 @@ class Warden:
         self._kin = Kin()
         self._blows = Blows(self._kin)
         self._checkpoints = Checkpoints(self._private, self._kin, self._say)
+        self._services = Services(self._kin)
         self._outputs = outputs.Outputs(self._output_cut)
         self._saying = threading.Lock()
         self._is_running = True
@@ -61,6 +63,7 @@ class Warden:
             "hello": self._hello,
             "bind": self._bind,
             "site": self._start_site,
+            **self._services.commands,
             "start": self._start,
             "strike": self._strike,
             **self._checkpoints.commands,
@@ -131,7 +134,7 @@ class Warden:
             self._site = subprocess.Popen(
                 argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, start_new_session=True
             )
-        self._kin.site = self._site.pid
+        self._kin.outsiders.add(self._site.pid)
         return {"ready": _first_line(self._site, request["stderr"])}
 
     def _start(self, request: Message) -> Message:
@@ -288,12 +291,15 @@ class Warden:
             process.returncode = code
             facts = {"code": code, "rss_bytes": rss_bytes, "t_s": time.monotonic()}
             self._say({"event": "exit", "incarnation": incarnation, **facts})
+        elif (event := self._services.exited(pid, code)) is not None:
+            self._say(event)
 
     def _end_everything(self) -> None:
         if os.getpid() == 1:
             with contextlib.suppress(ProcessLookupError):  # nobody: the harness went before the site was started
                 os.kill(-1, signal.SIGKILL)  # all of the namespace but ourselves, at once
         self._end_subject({})
+        self._services.end()
         if self._site is not None and self._site.returncode is None:
             self._site.kill()
             self._site.wait()

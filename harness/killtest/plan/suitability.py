@@ -1,0 +1,34 @@
+"""Whether a subject and its shop can have the faults of a schedule: asked before anything starts."""
+
+from collections.abc import Sequence
+
+from killtest.errors import UsageError
+from killtest.plan.fault import Fault, parse
+from killtest.plan.manifest import SiteNeeds, Subject
+
+
+def check_faults(faults: Sequence[str], who: Subject, site: SiteNeeds, source: str) -> None:
+    """UsageError for a fault that they can't have, which might come out late in a campaign, or never."""
+    for text in faults:
+        fault = parse(text)
+        why = _missing_product(fault, site) or _missing_part(fault, who)
+        if why:
+            raise UsageError(f'{source}: fault "{text}": {why}')
+
+
+def _missing_product(fault: Fault, site: SiteNeeds) -> str | None:
+    wrong = [path for path in fault.bumps if not site.shows_product(path)]
+    if not wrong:
+        return None
+    there = ", ".join(f"/{kind}/1 to /{kind}/{site.products}" for kind in site.bumped)
+    return f"{wrong[0]} shows no product of this shop; it has {there}"
+
+
+def _missing_part(fault: Fault, who: Subject) -> str | None:
+    """What the fault acts on and the subject's manifest does not have."""
+    if fault.service and fault.service not in who.services:
+        return f'{who.name} has no service {fault.service} (services = ["{fault.service}"] in its manifest)'
+    if fault.instance >= who.instances:
+        last = who.instances - 1
+        return f"{who.name} runs as instance 0" + (f" to {last}" if last else " alone") + " (instances in its manifest)"
+    return None
