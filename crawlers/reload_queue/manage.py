@@ -39,6 +39,10 @@ def main(arguments: list[str]) -> int:
         from crawling.outer import supervise
 
         return supervise(arguments)
+    if arguments[1:2] == ["check_code"]:
+        from crawling.code_check import check
+
+        return check()
     from django.core.management import execute_from_command_line
 
     execute_from_command_line(arguments)

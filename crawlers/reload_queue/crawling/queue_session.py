@@ -25,18 +25,18 @@ class Ask(Protocol):
 @contextmanager
 def session(url: str, wait_s: float, say: Callable[[str], object]) -> Iterator[tuple[TaskQueue, Ask]]:
     """The queue at `url`, and a way to ask it that gives up `wait_s` after the session began."""
-    outage = patience.Outage(url, say)
+    queue = TaskQueue(connect(url))
+    outage = patience.Outage(queue.address, say)
     deadline_s = time.monotonic() + wait_s
 
     def ask(attempt: Callable[[], Result]) -> Result:
         try:
             return patience.insist(attempt, outage, until=lambda: time.monotonic() >= deadline_s)
         except patience.GivenUp as error:
-            text = f"queue {url} did not answer within {wait_s:g} s ({error}); is the server running there?"
+            text = f"queue {queue.address} did not answer within {wait_s:g} s ({error}); is the server running there?"
             raise CommandError(text, returncode=1) from error
 
-    client = connect(url)
     try:
-        yield TaskQueue(client), ask
+        yield queue, ask
     finally:
-        client.close()
+        queue.client.close()

@@ -78,6 +78,9 @@ class TaskQueue:
 
     def __init__(self, client: redis.Redis) -> None:
         self.client = client
+        told = client.connection_pool.connection_kwargs
+        place = told.get("path") or f"{told.get('host')}:{told.get('port')}"
+        self.address = f"redis://{place}/{told.get('db') or 0}"  # for people: without a password
         texts = {
             name: getattr(scripts, name.upper())
             for name in ("submit", "retry", "claim", "beat", "release", "take", "holds", "finish", "death", "done")
