@@ -1,0 +1,1 @@
+"""The spiders, one file each."""
