@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from killtest.campaigns.story import Story
 from killtest.conduct.history import read
+from killtest.conduct.stage import RealStage
 from killtest.errors import UsageError
 from killtest.plan import manifest
 from killtest.plan.manifest import Subject
@@ -132,14 +133,39 @@ def test_a_copy_holds_the_code_and_nothing_else(tmp_path: Path) -> None:
     assert kept == {"a.py", "deep/results/b.py", ".env"}
 
 
-def test_each_instance_has_its_own_code_and_knows_which_it_is(tmp_path: Path) -> None:
+def test_words_name_files_of_the_copy_in_which_no_bytecode_appears(tmp_path: Path) -> None:
+    (tmp_path / "tool.py").touch()
     ask = "import pathlib, sys; pathlib.Path('setup').write_text(sys.argv[1] + ' ' + sys.argv[2])"
-    who = replace(reader(tmp_path), instances=2, setup=(("{python}", "-c", ask, "spiders/shop.py", "{instance}"),))
-    evidence, _ = run(replace(who, instances=1), "request:3 reload:change", tmp_path=tmp_path)
+    who = replace(reader(tmp_path, f"import tool\n{READER}"), env={"WHO": "number {instance}"})
+    who = replace(who, setup=(("{python}", "-c", ask, "spiders/shop.py", "{instance}"),))
+    evidence, _ = run(who, "request:3 reload:change", tmp_path=tmp_path)
     assert {row.values["instance"] for row in evidence.course.snapshots[0].rows} == {"0"}
     code = tmp_path / "trial" / "code" / "0"
     assert (tmp_path / "trial" / "store" / "setup").read_text() == f"{code / 'spiders' / 'shop.py'} 0"
+    assert told(tmp_path, "stage")[0]["env"]["WHO"] == "number 0"  # type: ignore[index]
     assert not list(code.rglob("__pycache__"))
+
+
+def test_each_instance_has_its_own_code_and_knows_which_it_is(tmp_path: Path) -> None:
+    stage = RealStage(replace(reader(tmp_path), instances=2), SMALL, tmp_path / "trial")
+    try:
+        order, code = stage.order(0, instance=1), tmp_path / "trial" / "code"
+        assert order.argv[1] == str(code / "1" / "crawl.py")
+        assert order.env["KILLTEST_INSTANCE"] == "1"
+        assert stage.edit("change", 1).revision == 2
+        assert (code / "0" / "spiders" / "shop.py").read_text() == SPIDER
+        assert "REVISION = 2" in (code / "1" / "spiders" / "shop.py").read_text()
+    finally:
+        stage.close()
+
+
+def test_no_fault_strikes_between_the_steps_of_an_edit(tmp_path: Path) -> None:
+    faults = ("request:2 reload:touch+whitespace@0.5", "request:3 KILL")
+    evidence, _ = run(reader(tmp_path), *faults, tmp_path=tmp_path)
+    last = told(tmp_path, "reloaded")[1]
+    killed_s = evidence.course.faults[1].t_s  # None when the crawl was over by then
+    assert last["kind"] == "whitespace"
+    assert killed_s is None or killed_s > last["t_s"]  # type: ignore[operator]
 
 
 def test_what_a_subject_can_not_have_is_refused_before_anything_starts(tmp_path: Path) -> None:
