@@ -1,5 +1,6 @@
 """A real server beside the subject: started for the trial, killed by a fault, back on the same folder and port."""
 
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,8 @@ from killtest.plan.manifest import StoreNeeds, Subject
 from killtest.plan.schedule import Schedule
 from killtest.plan.suitability import check_faults
 from killtest.process import server_program
+from killtest.process.kin import Kin
+from killtest.process.services import Services
 from msgspec.structs import replace
 from subjects import FAST, SMALL, program
 from trials import run
@@ -98,6 +101,24 @@ def test_a_service_comes_back_although_the_subject_died_meanwhile(tmp_path: Path
     assert evidence.course.self_deaths >= 1
     assert [entry["action"] for entry in told(tmp_path, "service")] == ["KILL", "START"]
     assert (evidence.course.ending, verdict.outcome) == ("finished", "PASS")
+
+
+def test_nobody_takes_the_port_of_a_service_that_is_away(tmp_path: Path) -> None:
+    kin, conf = Kin(), tmp_path / "server.conf"
+    conf.write_text(server_program.configuration({}, tmp_path))
+    services = Services(kin)
+    server = server_program.require("the test").path
+    order = {"name": "valkey", "argv": [server, str(conf)], "folder": str(tmp_path), "port": 0}
+    try:
+        port = services.commands["service"](order)["port"]
+        services.commands["kill_service"](order)
+        assert kin.outsiders == set()
+        with socket.socket() as thief, pytest.raises(OSError, match="in use"):
+            thief.bind(("127.0.0.1", port))
+        services.commands["start_service"](order)
+        assert len(kin.outsiders) == 1
+    finally:
+        services.end()
 
 
 def test_the_subject_finds_the_service_by_its_words(isolated: str, tmp_path: Path) -> None:

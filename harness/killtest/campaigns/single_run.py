@@ -16,6 +16,7 @@ from killtest.plan.fault import parse
 from killtest.plan.manifest import Subject
 from killtest.plan.schedule import Rule, Schedule
 from killtest.plan.suitability import check_faults
+from killtest.reload import code_copy
 
 # How bad a control alone came out; of equals the last is shown.
 _WORST_LAST = ("PASS", "UNKNOWN", "FAIL")
@@ -52,7 +53,7 @@ def run(order: Order, results: Path, watcher: Watcher) -> tuple[Line, Path]:
     folder = CampaignFolder(numbered(results, f"run-{order.subject.name}"))
     try:
         if order.has_manifest:
-            described = _write_manifest(order.subject, folder.path / subject.MANIFEST)
+            described = _write_manifest(order.subject, folder.path)
             order = msgspec.structs.replace(order, subject=described)
         return _conduct(order, folder, watcher), folder.path
     finally:
@@ -107,13 +108,22 @@ def _spec(order: Order, name: str, rule: Rule | None) -> Spec:
     )
 
 
-def _write_manifest(who: Subject, path: Path) -> Subject:
-    """Write what `manifest.load` reads back as this subject, variant applied and files absolute."""
-    absolute = {"python": "{python}"}  # stays as it is: whoever repeats the run fills in their own
-    commands = [subject.command_line(command, who.folder, absolute) for command in (who.command, *who.setup)]
-    table = msgspec.to_builtins(who) | {"command": commands[0], "setup": commands[1:]}
-    if who.restart:
-        table["restart"] = subject.command_line(who.restart, who.folder, absolute)
+def _write_manifest(who: Subject, folder: Path) -> Subject:
+    """Write what `manifest.load` reads back as this subject, variant applied and files absolute.
+
+    Code that a reload edits is named below the manifest's folder: it is copied there, as it was.
+    """
+    place, absolute = folder, {"python": "{python}"}  # stays as it is: whoever repeats the run fills in their own
+    table = msgspec.to_builtins(who)
+    if who.reload:
+        place = folder / "subject"
+        code_copy.make(Path(who.folder), place)
+    else:
+        commands = [subject.command_line(command, who.folder, absolute) for command in (who.command, *who.setup)]
+        table |= {"command": commands[0], "setup": commands[1:]}
+        if who.restart:
+            table["restart"] = subject.command_line(who.restart, who.folder, absolute)
+    path = place / subject.MANIFEST
     for name in ("variants", "variant", "folder", "source"):
         del table[name]
     told = _without_none(table)

@@ -74,6 +74,14 @@ def _service(entry: Entry) -> str:
     return f"the service {entry['name']} {done} (pid {entry['pid']})"
 
 
+def _reloaded(entry: Entry) -> str:
+    files = entry["files"]
+    named = files[0] if len(files) == 1 else f"{len(files)} files"
+    whose = f" of instance {entry['instance']}" if entry["instance"] else ""
+    revision = f": revision {entry['revision']}" if entry["kind"] == "change" else ""
+    return f"reload:{entry['kind']} in {named}{whose}{revision}"
+
+
 _WORDS: dict[str, Any] = {
     "started": _started,
     "struck": _struck,
@@ -82,6 +90,7 @@ _WORDS: dict[str, Any] = {
     "given_up": lambda entry: f"given up: {entry['ending']}",
     "bumped": lambda entry: f"the site changes {entry['path']}: version {entry['version']} from now on",
     "service": _service,
+    "reloaded": _reloaded,
     "resumed": lambda entry: f"nothing moved for {entry['for_s']:.0f} s: what was paused goes on",
     "output_cut": lambda entry: f"{entry['dropped_bytes']} bytes of its output were dropped: {entry['path']}",
     "hold_expired": lambda entry: "the site's longest hold ran out; answers go out again",

@@ -109,6 +109,7 @@ class Conductor:
             self._began_s,
             tuple(sorted({port for face in census.orphans for port in face.ports})),
             self._hung_on if ending == "hung" else (),
+            self._striker.revisions,
         )
 
     def _last_census(self) -> Census:

@@ -19,6 +19,8 @@ from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.process import clock, mark_post, server_program
 from killtest.process.channel import Channel
 from killtest.process.launcher import Order, Trace, WardenLauncher
+from killtest.reload import code_copy
+from killtest.reload.code_copy import Edited
 from killtest.store import snapshot
 from killtest.store.snapshot import Snapshot
 
@@ -68,6 +70,7 @@ class RealStage:
                 self.launcher.bind(self.store, at)
                 self.seen = at
             self._open_site(needs, opened)
+            self._copy_code()
             self._ports = {name: self._open_service(name) for name in who.services}
             self._set_up()
             self._opened = opened.pop_all()
@@ -82,6 +85,19 @@ class RealStage:
         for channel in (self.launcher.channel, self.site.channel):
             self._selector.register(channel, selectors.EVENT_READ)
 
+    def _copy_code(self) -> None:
+        """A private copy for each instance of code that a fault may edit."""
+        for instance in range(self.subject.instances if self.subject.reload else 0):
+            code_copy.make(Path(self.subject.folder), self._code(instance))
+
+    def _code(self, instance: int) -> Path:
+        """Where the files are that the instance runs from."""
+        return self.folder / "code" / str(instance) if self.subject.reload else Path(self.subject.folder)
+
+    def edit(self, kind: str, instance: int) -> Edited:
+        """Edit the reload files of that instance's copy."""
+        return code_copy.apply(kind, self._code(instance), self.subject.reload)
+
     def _open_service(self, name: str) -> int:
         """Start a service of the trial; its port."""
         place = self.folder / "services" / name
@@ -93,7 +109,7 @@ class RealStage:
 
     def _set_up(self) -> None:
         for command in self.subject.setup:
-            order = msgspec.structs.replace(self.order(0), argv=self._argv(command, 0))
+            order = msgspec.structs.replace(self.order(0), argv=self._argv(command, 0, 0))
             self.launcher.start(order)
             ends_s = self.now() + _SETUP_DEADLINE_S
             while (event := self.next_event(ends_s)) is not None and event["event"] != "exit":
@@ -126,13 +142,16 @@ class RealStage:
                 raise HarnessFailure(f"the {gone[0]} ended in the middle of a trial; see {self.folder}")
 
     def order(self, incarnation: int, instance: int = 0) -> Order:
-        """How to start that incarnation: the restart command from the second on, where there is one."""
+        """How to start that incarnation: the restart command from the second on, where there is one.
+
+        `instance` is which of several copies of the subject it is.
+        """
         who = self.subject
         self.store.mkdir(exist_ok=True)  # a subject may have removed it
         command = who.restart if who.restart and incarnation else who.command
         return Order(
             incarnation=incarnation,
-            argv=self._argv(command, incarnation),
+            argv=self._argv(command, incarnation, instance),
             env=self.environment(incarnation, instance),
             cwd=str(self.seen),
             stdout=str(self.folder / f"incarnation-{incarnation}.stdout"),
@@ -162,8 +181,12 @@ class RealStage:
             env["PYTHONHASHSEED"] = "0"  # so that steps come in the same order in the next crawl
         if self.clock_s:
             env |= clock.ahead(self.clock_s * (incarnation - self.first))
+        if self.subject.reload:
+            # Python takes a .pyc for current by its source's second and size: one edit in the second of another, of
+            # the same length, such as REVISION = 2 behind REVISION = 1, would never run.
+            env["PYTHONDONTWRITEBYTECODE"] = "1"
         env |= {f"KILLTEST_{name.upper()}_URL": url for name, url in self._service_urls().items()}
-        values = self._values(incarnation)
+        values = self._values(incarnation, instance)
         for name, value in self.subject.env.items():
             env[name] = subject.fill(value, values)
         return env
@@ -194,12 +217,14 @@ class RealStage:
         """End every process of the trial."""
         self._opened.close()
 
-    def _argv(self, command: tuple[str, ...], incarnation: int) -> tuple[str, ...]:
-        return tuple(subject.command_line(command, self.subject.folder, self._values(incarnation)))
+    def _argv(self, command: tuple[str, ...], incarnation: int, instance: int) -> tuple[str, ...]:
+        values = self._values(incarnation, instance)
+        return tuple(subject.command_line(command, str(self._code(instance)), values))
 
-    def _values(self, incarnation: int) -> dict[str, str]:
+    def _values(self, incarnation: int, instance: int) -> dict[str, str]:
         values = {"site_url": self.url, "store": str(self.seen), "incarnation": str(incarnation - self.first)}
-        return values | {f"{name}_url": url for name, url in self._service_urls().items()}
+        values |= {f"{name}_url": url for name, url in self._service_urls().items()}
+        return values | {"instance": str(instance)}
 
     def _service_urls(self) -> dict[str, str]:
         return {name: f"redis://127.0.0.1:{port}/0" for name, port in self._ports.items()}

@@ -10,11 +10,13 @@ from killtest.conduct.acts import Acts
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
 from killtest.conduct.site import OpenRequest, Site, open_requests
+from killtest.judge.course import Revision
 from killtest.judge.evidence import FaultRecord
 from killtest.plan.fault import Fault, is_pause
 from killtest.plan.manifest import Limits
 from killtest.process.launcher import Launcher, Strike
 from killtest.process.socket_owner import Ends
+from killtest.reload.code_copy import Edited
 
 
 class Field(Protocol):
@@ -30,6 +32,9 @@ class Field(Protocol):
 
     def rows(self) -> int:
         """How many rows the store holds now."""
+
+    def edit(self, kind: str, instance: int) -> Edited:
+        """Make that edit in the code which that instance runs from."""
 
     def now(self) -> float:
         """CLOCK_MONOTONIC seconds."""
@@ -194,6 +199,11 @@ class Striker:
         self.records.append(_record(fault, life, strike, due_s, in_flight))
         if not self.arm():
             site.release()
+
+    @property
+    def revisions(self) -> tuple[Revision, ...]:
+        """The changes of code so far."""
+        return tuple(self._acts.revisions)
 
     @property
     def act_s(self) -> float | None:

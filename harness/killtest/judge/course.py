@@ -39,7 +39,7 @@ class Incarnation(msgspec.Struct, frozen=True):
     """One process lifetime of the subject: times in seconds from the start of the trial.
 
     `exit` is the exit code, negative for a signal; `is_again` marks an undisturbed start after the subject
-    had finished. `instance` is which of several copies it is.
+    had finished; `instance` is which of several copies of the subject it was.
     """
 
     number: int
@@ -52,11 +52,20 @@ class Incarnation(msgspec.Struct, frozen=True):
     instance: int = 0
 
 
+class Revision(msgspec.Struct, frozen=True):
+    """The code that one instance runs from says `REVISION = revision` from the CLOCK_MONOTONIC second `t_s` on."""
+
+    instance: int
+    revision: int
+    t_s: float
+
+
 class Course(msgspec.Struct, frozen=True):
     """How a trial went: what the conductor saw, without what the site and the store say.
 
     `ports` are the listening ports that processes left behind; `hung_on` is, of a subject that hung, a line per
     process with what it waits for. `began_s` is the CLOCK_MONOTONIC second from which times of incarnations count.
+    `revisions` are the changes of code that a fault made, in order.
     """
 
     ending: Ending
@@ -69,3 +78,4 @@ class Course(msgspec.Struct, frozen=True):
     began_s: float = 0.0
     ports: tuple[int, ...] = ()
     hung_on: tuple[str, ...] = ()
+    revisions: tuple[Revision, ...] = ()

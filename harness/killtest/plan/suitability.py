@@ -1,10 +1,12 @@
 """Whether a subject and its shop can have the faults of a schedule: asked before anything starts."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from killtest.errors import UsageError
 from killtest.plan.fault import Fault, parse
 from killtest.plan.manifest import SiteNeeds, Subject
+from killtest.reload import code_copy, edit
 
 
 def check_faults(faults: Sequence[str], who: Subject, site: SiteNeeds, source: str) -> None:
@@ -28,7 +30,17 @@ def _missing_part(fault: Fault, who: Subject) -> str | None:
     """What the fault acts on and the subject's manifest does not have."""
     if fault.service and fault.service not in who.services:
         return f'{who.name} has no service {fault.service} (services = ["{fault.service}"] in its manifest)'
+    if fault.on == "reload" and not who.reload:
+        return f"{who.name} declares no reload files (reload = [...] in its manifest)"
+    if any(step.signal == "change" for step in fault.steps) and not _has_revision(who):
+        files = ", ".join(who.reload)
+        return f"reload:change counts up a line REVISION = N, and no reload file of {who.name} has one ({files})"
     if fault.instance >= who.instances:
         last = who.instances - 1
         return f"{who.name} runs as instance 0" + (f" to {last}" if last else " alone") + " (instances in its manifest)"
     return None
+
+
+def _has_revision(who: Subject) -> bool:
+    files = code_copy.matching(Path(who.folder), who.reload)
+    return any(edit.revision_of(path.read_bytes()) is not None for path in files)

@@ -81,11 +81,21 @@ def _fault(fault: Fault) -> str:
         "rows": f"when the store held {trigger.n} rows",
         "syscall": f"before its call {trigger.n} of `{trigger.name}`",
     }[trigger.kind]
-    signals = [f"SIG{step.signal}" + (f" after {step.delay_s:g} s" if step.delay_s else "") for step in fault.steps]
-    sent = f"{', then '.join(signals)} to {_WHOM[fault.scope]}" if signals else ""
+    sent = _steps(fault) if fault.steps else ""
     changed = ", ".join(f"a change of the page `{path}`" for path in fault.bumps)
     pin = "" if fault.incarnation is None else f", in start {fault.incarnation + 1}"
     return f"{' and '.join(filter(None, (changed, sent)))} {moment}{pin}"
+
+
+def _steps(fault: Fault) -> str:
+    """What is done, step by step, and to whom."""
+    kind = "" if fault.on == "reload" else "SIG"
+    names = ["a new start" if step.signal == "START" else f"{kind}{step.signal}" for step in fault.steps]
+    delays = [f" after {step.delay_s:g} s" if step.delay_s else "" for step in fault.steps]
+    words = ", then ".join(name + delay for name, delay in zip(names, delays, strict=True))
+    if fault.on == "reload":
+        return f"an edit of its code ({words})"
+    return f"{words} to {f'the server {fault.service}' if fault.service else _WHOM[fault.scope]}"
 
 
 def _found(said: Answer, observed: dict[str, Any], expected: dict[str, Any]) -> Iterator[str]:

@@ -11,13 +11,15 @@ def simpler(fault: Fault) -> Iterator[Fault]:
     """Every fault that is one step simpler, the greatest simplification of its kind first."""
     if fault.incarnation is not None:
         yield msgspec.structs.replace(fault, incarnation=None)
-    if len(fault.steps) > 1:
-        yield msgspec.structs.replace(fault, steps=fault.steps[:1])
+    shorter = msgspec.structs.replace(fault, steps=fault.steps[:1])
+    # What is broken is mended all the same: such a fault says no less when it is cut.
+    if len(fault.steps) > 1 and parse(shorter.text) == shorter:
+        yield shorter
     for index in range(len(fault.bumps)):
         bumps = fault.bumps[:index] + fault.bumps[index + 1 :]
         if bumps or fault.steps:
             yield msgspec.structs.replace(fault, bumps=bumps)
-    if fault.steps:
+    if fault.steps and not fault.on:
         usual = parse(f"request:1 {fault.steps[0].signal}").scope
         if fault.scope != usual:
             yield msgspec.structs.replace(fault, scope=usual)

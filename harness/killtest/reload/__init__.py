@@ -1,0 +1,1 @@
+"""The code of a subject, and the edits that are made to it while it runs."""
