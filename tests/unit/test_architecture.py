@@ -75,6 +75,8 @@ def test_only_the_boundaries_of_trial_and_process_catch_everything() -> None:
         and (node.type is None or (isinstance(node.type, ast.Name) and node.type.id == "Exception"))
     ]
     assert [place.rpartition(":")[0] for place in broad] == [
+        "crawlers/reload_queue/crawling/worker.py",  # whatever a spider raises is its page's failure
+        "crawlers/reload_queue/published/worker.py",
         "harness/killtest/campaigns/campaign_run.py",
         "harness/killtest/cli/group.py",
     ]

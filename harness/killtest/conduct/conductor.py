@@ -266,6 +266,7 @@ class Conductor:
     def _settle(self, life: Life) -> None:
         """Draw the border: earlier connections are in and closed, the store is read, the books are up to date."""
         stage, peers = self._stage, [one for one in self._lives.values() if one is not life]
+        self._striker.hand_over(life)
         if life.is_armed or not peers:
             stage.site.disarm()
             stage.launcher.forget()

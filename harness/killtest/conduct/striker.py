@@ -68,6 +68,17 @@ class Striker:
             life.is_armed = False
         self.arm()
 
+    def hand_over(self, life: Life) -> None:
+        """That incarnation has ended: what is armed in it and meant for no certain copy is armed in another."""
+        others = [one for one in self._lives.values() if one is not life and one.exit is None]
+        if (
+            life.is_armed
+            and others
+            and self._pending[0].incarnation is None
+            and not _is_of_an_instance(self._pending[0])
+        ):
+            life.is_armed, others[-1].is_armed = False, True
+
     def leave(self, instance: int) -> None:
         """That copy is not started again."""
         self._over.add(instance)
@@ -212,7 +223,7 @@ class Striker:
 
     def next_act(self) -> None:
         """Take that step; behind the last one the next fault is armed."""
-        self._acts.go_on(self._act_life)
+        self._acts.go_on(self._lives.get(self._act_life.instance, self._act_life))
         if self._acts.due_s is None and not any(life.is_armed for life in self._lives.values()):
             self.arm()
 

@@ -114,6 +114,8 @@ class Services:
         for one in self._all.values():
             if one.process is not None:
                 one.kill()
+        for holder in self._reserved:
+            holder.close()
 
     def _open(self, request: Message) -> Message:
         """Start a service for the trial, and wait until it can be used; on which port it is."""
