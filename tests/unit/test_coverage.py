@@ -27,7 +27,7 @@ def window(
 ) -> str | None:
     """The window of a kill at MOMENT_S, with that store after it."""
     told = evidence(rows, faults=(fault,), incarnations=(replace(KILLED, **ended),))
-    return located(told.course, (shop or truth()).rows, requests).faults[0].window
+    return located(told.course, shop or truth(), requests).faults[0].window
 
 
 # The log
@@ -116,7 +116,7 @@ def test_answer_to_an_earlier_incarnation_still_waits_for_its_row() -> None:
         faults=(replace(KILL, incarnation=1),),
         incarnations=(incarnation(exit=1), replace(KILLED, number=1)),
     )
-    assert located(told.course, truth().rows, asked).faults[0].window == "between"
+    assert located(told.course, truth(), asked).faults[0].window == "between"
 
 
 def test_product_of_two_pages_waits_for_its_row_once_both_were_answered() -> None:
@@ -139,7 +139,7 @@ def test_fault_that_did_not_kill_its_incarnation_is_placed_by_the_log_alone(ende
 def test_the_last_fault_of_an_incarnation_ended_it() -> None:
     faults = (replace(KILL, planned="request:2 STOP", t_s=2.5), KILL, FaultRecord("after:9 KILL", "not_reached"))
     told = evidence([], faults=faults, incarnations=(KILLED,))
-    assert [one.window for one in located(told.course, truth().rows, crawl()).faults] == ["idle", "between", None]
+    assert [one.window for one in located(told.course, truth(), crawl()).faults] == ["idle", "between", None]
 
 
 def test_each_kill_is_placed_by_the_snapshot_after_its_own_incarnation() -> None:
@@ -147,14 +147,14 @@ def test_each_kill_is_placed_by_the_snapshot_after_its_own_incarnation() -> None
     kills = (KILL, replace(KILL, incarnation=1, t_s=5.5))
     asked = [*crawl()[:4], request(5, "/product/4", incarnation=1)]
     told = evidence(CLEAN[:3], CLEAN[:3], CLEAN, faults=kills, incarnations=ends)
-    assert [one.window for one in located(told.course, truth().rows, asked).faults] == ["idle", "between"]
+    assert [one.window for one in located(told.course, truth(), asked).faults] == ["idle", "between"]
 
 
 def test_times_of_incarnations_count_from_the_start_of_the_trial() -> None:
     told = evidence(CLEAN[:2], faults=(KILL,), incarnations=(replace(KILLED, ended_s=1.5),), began_s=3.0)
-    assert located(told.course, truth().rows, crawl()).faults[0].window == "between"
+    assert located(told.course, truth(), crawl()).faults[0].window == "between"
     early = evidence(CLEAN[:2], faults=(KILL,), incarnations=(replace(KILLED, ended_s=0.5),), began_s=3.0)
-    assert located(early.course, truth().rows, crawl()).faults[0].window == "idle"
+    assert located(early.course, truth(), crawl()).faults[0].window == "idle"
 
 
 def test_unfinished_write_that_an_earlier_kill_left_is_no_commit_of_this_one() -> None:
@@ -165,7 +165,7 @@ def test_unfinished_write_that_an_earlier_kill_left_is_no_commit_of_this_one() -
     def windows(*traces: str) -> list[str | None]:
         taken = [Snapshot(n, tuple(CLEAN), in_commit=True, trace=trace) for n, trace in enumerate(traces)]
         told = evidence(*taken, faults=tuple(both), incarnations=tuple(ended))
-        return [fault.window for fault in located(told.course, truth().rows, asked).faults]
+        return [fault.window for fault in located(told.course, truth(), asked).faults]
 
     assert windows("same", "same") == ["commit", "idle"]
     assert windows("then", "now") == ["commit", "commit"]
@@ -191,7 +191,7 @@ def test_left_over_is_told_by_the_snapshot_right_before() -> None:
     def last(*facts: tuple[bool, str]) -> str | None:
         taken = [Snapshot(n, tuple(CLEAN), in_commit=torn, trace=trace) for n, (torn, trace) in enumerate(facts)]
         told = evidence(*taken, faults=kills, incarnations=ended)
-        return located(told.course, truth().rows, asked).faults[2].window
+        return located(told.course, truth(), asked).faults[2].window
 
     assert last((False, "a"), (True, "b"), (True, "b")) == "idle"
     assert last((True, "b"), (False, "b"), (True, "b")) == "commit"

@@ -1,6 +1,6 @@
 """What the site answered, page by page: the newest version, the first moment, and how far the best request got."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 
 from killtest.judge.request_log import Request
 from killtest.judge.truth import Product
@@ -23,13 +23,19 @@ def version_served(product: Product, newest: dict[str, int]) -> int:
     return min((newest.get(page, 0) for page in product.pages), default=0)
 
 
-def first_answers(requests: Iterable[Request]) -> dict[str, float]:
-    """When each page first went out in full, in seconds of CLOCK_MONOTONIC."""
-    first: dict[str, float] = {}
+def full_answers(requests: Iterable[Request]) -> Iterator[tuple[str, float]]:
+    """Each page that went out in full, and when, in seconds of CLOCK_MONOTONIC."""
     for request in requests:
         sent_s = request.ended_s if request.sent_s is None else request.sent_s
         if sent_s is not None and request.is_page and request.is_answered:
-            first[request.path] = min(first.get(request.path, sent_s), sent_s)
+            yield request.path, sent_s
+
+
+def first_answers(requests: Iterable[Request]) -> dict[str, float]:
+    """When each page first went out in full."""
+    first: dict[str, float] = {}
+    for path, sent_s in full_answers(requests):
+        first[path] = min(first.get(path, sent_s), sent_s)
     return first
 
 

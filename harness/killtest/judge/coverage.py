@@ -4,32 +4,28 @@ The site's log and the store's snapshot are the better witnesses: between a trig
 have arrived, and what had been committed shows in the store alone.
 """
 
-from array import array
-from collections.abc import Iterable, Mapping, Sequence
-from math import inf
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from killtest.judge.answers import first_answers
 from killtest.judge.course import Course, FaultRecord, Status, Window
-from killtest.judge.holdings import held
 from killtest.judge.request_log import Request
-from killtest.judge.truth import Product, numbers_of
+from killtest.judge.truth import Truth
+from killtest.judge.waits import Waits
 from killtest.store.snapshot import Snapshot
 
 _SIGKILL = -9
 
 
-def located(course: Course, products: Sequence[Product], requests: Iterable[Request]) -> Course:
+def located(course: Course, truth: Truth, requests: Iterable[Request]) -> Course:
     """The course with what log and snapshots say of each strike: its window, and what was in flight."""
     faults = seen_in_the_log(course.faults, requests)
     faults = _with_last_windows(course, faults, requests)
     kills = _decisive_kills(course, faults)
     if kills:
-        ready_s = _ready_s(products, requests)
-        numbers = numbers_of(products)
+        waits = Waits(truth, requests)
         for place, taken in kills.items():
-            window = _window_in_the_store(course, taken, ready_s, numbers)
+            window = _window_in_the_store(course, taken, waits)
             if window is not None:
                 faults[place] = msgspec.structs.replace(faults[place], window=window)
     return msgspec.structs.replace(course, faults=tuple(faults))
@@ -91,27 +87,17 @@ def _decisive_kills(course: Course, faults: Sequence[FaultRecord]) -> dict[int, 
     }
 
 
-def _ready_s(products: Iterable[Product], requests: Iterable[Request]) -> "array[float]":
-    """For each product the second at which all its pages had been answered; infinite when they never were."""
-    first = first_answers(requests)
-    return array("d", (max((first.get(page, inf) for page in one.pages), default=inf) for one in products))
-
-
 def _is_left_over(course: Course, taken: Snapshot) -> bool:
     """Whether the unfinished write is an earlier kill's: nobody has touched the store since."""
     before = [one for one in course.snapshots if one.incarnation < taken.incarnation]
     return bool(before) and before[-1].in_commit and before[-1].trace == taken.trace != ""
 
 
-def _window_in_the_store(
-    course: Course, taken: Snapshot, ready_s: Iterable[float], numbers: Mapping[str, int]
-) -> Window | None:
+def _window_in_the_store(course: Course, taken: Snapshot, waits: Waits) -> Window | None:
     """`commit` in the middle of a write, `between` an answer and its row; None when the store tells of neither."""
     if taken.in_commit and not _is_left_over(course, taken):
         return "commit"
     if taken.error is not None:
         return None
     ended_s = {one.number: one.ended_s for one in course.incarnations}
-    killed_s = course.began_s + ended_s[taken.incarnation]
-    waited_for = zip(ready_s, held(taken, numbers), strict=True)
-    return "between" if any(ready <= killed_s and not is_held for ready, is_held in waited_for) else None
+    return "between" if waits.has_one(taken, course.began_s + ended_s[taken.incarnation]) else None

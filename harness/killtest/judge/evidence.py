@@ -64,7 +64,7 @@ def read(folder: Path, is_control: bool, planned_faults: int) -> Evidence:
         _check(course, truth, requests, counts)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{folder}: no complete evidence: {error}") from None
-    located = coverage.located(course, truth.rows, requests)
+    located = coverage.located(course, truth, requests)
     return Evidence(located, truth, requests, planned_faults, is_control, jobdirs)
 
 

@@ -14,9 +14,9 @@ class Traffic(msgspec.Struct, frozen=True):
 
     `requests` are page requests (list, product, view), `other` the rest; `minimum` is what a perfect crawl
     needs and `baseline` what the control made (None without one); `repeated` are requests beyond the first for
-    a URL; `per_row` is requests per distinct stored row (None without rows); `overlap` counts URLs fetched in
-    more than one incarnation; `max_concurrent` is the most simultaneous fetches of one URL; `late` came from an
-    older incarnation after a newer one had begun.
+    a URL (beyond one for each group, where the shop is crawled for several); `per_row` is requests per distinct
+    stored row (None without rows); `overlap` counts URLs fetched in more than one incarnation; `max_concurrent` is
+    the most simultaneous fetches of one URL; `late` came from an older incarnation after a newer one had begun.
     """
 
     requests: int
@@ -35,8 +35,13 @@ def pages(requests: Iterable[Request]) -> Iterator[Request]:
     return (request for request in requests if request.is_page)
 
 
-def count(requests: Iterable[Request], minimum: int, baseline: int | None, distinct_rows: int) -> Traffic:
-    """The traffic of one trial from its request log, which is gone through more than once."""
+def count(
+    requests: Iterable[Request], minimum: int, baseline: int | None, distinct_rows: int, groups: int = 1
+) -> Traffic:
+    """The traffic of one trial from its request log, which is gone through more than once.
+
+    With `groups` each URL is wanted so many times; only requests beyond that are `repeated`.
+    """
     by_url, other, late = dict[str, int](), 0, 0
     for request in requests:
         if request.is_page:
@@ -52,7 +57,7 @@ def count(requests: Iterable[Request], minimum: int, baseline: int | None, disti
         other=other,
         minimum=minimum,
         baseline=baseline,
-        repeated=asked - len(by_url),
+        repeated=sum(max(0, times - groups) for times in by_url.values()),
         per_row=round(asked / distinct_rows, 4) if distinct_rows else None,
         overlap=overlap,
         max_concurrent=most,

@@ -23,11 +23,15 @@ class Product(msgspec.Struct, frozen=True):
     versions: tuple[dict[str, str], ...]
 
 
-class Truth(msgspec.Struct, frozen=True):
-    """All products, and the number of page requests that a perfect crawl makes."""
+class Truth(msgspec.Struct, frozen=True, omit_defaults=True):
+    """All products, and the number of page requests that a perfect crawl makes.
+
+    With `groups` the shop is crawled so many times, once for each group: every product is there once for each.
+    """
 
     minimum: int
     rows: Sequence[Product]
+    groups: int = 1
 
 
 _decode = msgspec.json.Decoder(Product).decode
@@ -54,10 +58,17 @@ def numbers_of(products: Sequence[Product]) -> dict[str, int]:
     return {product.key: number for number, product in enumerate(products)}
 
 
+def to_json(truth: Truth) -> bytes:
+    """The truth as it is stored; `groups` stands in front of the rows, for `read` to find it there."""
+    head: dict[str, object] = {"minimum": truth.minimum}
+    head |= {"groups": truth.groups} if truth.groups > 1 else {}
+    return msgspec.json.encode(head | {"rows": truth.rows}) + b"\n"
+
+
 def read(path: Path) -> Truth:
     """The truth in a trial's folder. OSError or msgspec.DecodeError when there is none, or it is damaged."""
     with path.open("rb") as file:
-        head = re.match(rb'\{"minimum":(\d+),"rows":\[(?=\{"key":)', file.read(_HEAD_BYTES))
+        head = re.match(rb'\{"minimum":(\d+),(?:"groups":(\d+),)?"rows":\[(?=\{"key":)', file.read(_HEAD_BYTES))
         if head is None:
             # Without products, or not as we write it.
             return msgspec.json.decode(path.read_bytes(), type=Truth)
@@ -66,7 +77,7 @@ def read(path: Path) -> Truth:
         for text in _products(file):
             shelf.put(at, text)
             at += len(text) + len(b",")
-    return Truth(int(head[1]), shelf)
+    return Truth(int(head[1]), shelf, int(head[2] or 1))
 
 
 def _products(file: BinaryIO) -> Iterator[bytes]:

@@ -42,7 +42,7 @@ class Control(msgspec.Struct, frozen=True):
 
 def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
     """Judge one trial. `control` is None for a control itself, and where none was run."""
-    course = evidence.course
+    course, truth = evidence.course, evidence.truth
     if not oracle.proper_incarnations(course.incarnations):
         return unknown("no incarnation was started")
     data, requests = oracle.judge_data(evidence), oracle.proper_requests(evidence)
@@ -52,7 +52,7 @@ def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
         outcome=outcome,
         cause=cause,
         data=data,
-        traffic=traffic.count(requests, evidence.truth.minimum, baseline, data.distinct),
+        traffic=traffic.count(requests, truth.minimum, baseline, data.distinct, truth.groups),
         false_done=course.ending == "finished" and bool(data.lost or data.missed),
         # Of a trial with faults it would be no finding: they may have left rows that the next start mends.
         not_idempotent=oracle.changed_again(course) if evidence.is_control else None,

@@ -12,6 +12,7 @@ from killtest import store
 from killtest.errors import QueryError, StoreError
 from killtest.pieces import Pieces
 from killtest.plan.manifest import StoreNeeds
+from killtest.store import group_key
 from killtest.store.rows import Row, Value
 
 
@@ -41,6 +42,8 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Sn
     trace = _trace(needs, folder)
     try:
         rows = store.read(needs, folder, scratch)
+        if rows is not None and needs.group is not None:
+            rows = group_key.grouped(rows, needs.group)
     except StoreError as error:
         return Snapshot(incarnation, error=str(error), is_mistake=isinstance(error, QueryError), trace=trace)
     finally:
