@@ -45,6 +45,8 @@ def test_the_manifest_page_shows_a_manifest_that_is_read(tmp_path: Path) -> None
     shown = re.search(r"```toml\n(.*?)```", text, re.DOTALL)
     assert shown is not None
     (tmp_path / "subject.toml").write_text(shown[1], "utf-8")
+    (tmp_path / "spiders").mkdir()
+    (tmp_path / "spiders" / "shop.py").touch()
     who = manifest.load(tmp_path / "subject.toml", "short_lease")
     assert who.env == {"LEASE_SECONDS": "0.5"}
     fields = set(manifest.Subject.__struct_fields__) - {"variant", "folder", "source", "done"}

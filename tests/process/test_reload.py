@@ -69,9 +69,20 @@ def test_a_change_is_made_while_the_request_is_held_and_in_the_copy_alone(isolat
     assert [(one.instance, one.revision) for one in evidence.course.revisions] == [(0, 2), (0, 3)]
     assert [one.ended_by for one in evidence.course.incarnations] == ["itself"]
     assert verdict.outcome == "PASS"
+    assert verdict.data is not None
+    assert verdict.data.old_code == {}
     assert (tmp_path / "spiders" / "shop.py").read_text() == SPIDER
     entry = told(tmp_path, "reloaded")[0]
     assert (entry["kind"], entry["files"], entry["revision"]) == ("change", ["spiders/shop.py"], 2)
+
+
+def test_rows_of_a_subject_that_never_reads_its_code_again_are_of_old_code(tmp_path: Path) -> None:
+    once = READER.replace("    now = rule()\n", "").replace("for number in", "now = rule()\nfor number in")
+    _, verdict = run(reader(tmp_path, once), "request:3 reload:change", tmp_path=tmp_path)
+    assert verdict.outcome == "PASS"  # a cost
+    assert verdict.data is not None
+    assert list(verdict.data.old_code) == ["SKU-00004", "SKU-00005", "SKU-00006"]
+    assert verdict.data.old_code_s is not None
 
 
 def test_broken_code_is_mended_and_the_next_fault_waits_for_that(tmp_path: Path) -> None:

@@ -107,6 +107,8 @@ def headline(line: Line) -> str:
         parts = [f"its store can't be read, {data['products']} products unaccounted for"]
     parts += [f"{found['count']} {name.replace('_', ' ')}" for name, found in _findings(data)]
     parts += [f"{data['extra_rows']} extra rows"] if data["extra_rows"] else []
+    old = _old_code(data)
+    parts += [f"{old['count']} made by old code up to {data['old_code_s']:.1f} s later"] if old else []
     parts += ["said it was done"] if data["false_done"] else []
     parts += [line["ending"].replace("_", " ")] if line["ending"] != "finished" else []
     parts += [f"{traffic['requests']} requests, {traffic['repeated']} repeated"]
@@ -118,6 +120,12 @@ def headline(line: Line) -> str:
 def _findings(data: Line) -> list[tuple[str, Line]]:
     """The findings that hold a key, in their order; a line from before a finding was invented lacks it."""
     return [(name, data[name]) for name in FINDINGS if name in data and data[name]["count"]]
+
+
+def _old_code(data: Line) -> Line | None:
+    """The rows of old code, a cost; None without any, and in a line from before they were counted."""
+    found: Line | None = data.get("old_code")
+    return found if found and found["count"] else None
 
 
 _LEFT = {
@@ -144,6 +152,8 @@ def verdict_lines(line: Line, folder: Path) -> list[str]:
     told += [f"      {_fault_words(fault)}" for fault in line["faults"]]
     if line["data"] is not None:
         told += [f"      {name}: {_keys(found)}" for name, found in _findings(line["data"])]
+        old = _old_code(line["data"])
+        told += [f"      old_code: {_keys(old)}"] if old else []
     if line["evidence"]:
         told.append(f"      evidence:  {folder / line['evidence']}/")
     told.append(f"      reproduce: {line['reproduce']}")

@@ -57,6 +57,8 @@ def _data(verdict: Verdict) -> Line | None:
         "distinct": data.distinct,
         "products": data.products,
         **{name: cut(getattr(data, name)) for name in FINDINGS},
+        "old_code": cut(data.old_code),
+        "old_code_s": data.old_code_s,
         "extra_rows": sum(data.duplicated.values()),
         "false_done": verdict.false_done,
         "not_idempotent": verdict.not_idempotent,

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from killtest.judge import old_code
 from killtest.judge.answers import best_fates, fate_of, newest_versions, version_served
 from killtest.judge.course import Course, Incarnation
 from killtest.judge.evidence import Evidence
@@ -23,8 +24,10 @@ class Data(msgspec.Struct, frozen=True):
     requests fared (answered, broken, held); `missed`: never requested; `duplicated`: how many rows too many;
     `corrupted`: what is wrong with it; `stale`: which version was stored and which had been served in full;
     `unexpected`: keys that no page carries, and their number; `vanished`: after which incarnation it was stored
-    although it is absent at the end; `set_back`: stored, then absent, then back (a cost, no finding). Of a store that
-    can't be read at the end nothing is known: `rows` is None, and there are no findings but the ending.
+    although it is absent at the end; `set_back`: stored, then absent, then back (a cost, no finding); `old_code`:
+    rows made by code that had been replaced before their page was asked for, and `old_code_s` the longest time between
+    the two in seconds (a cost as well; None without such rows). Of a store that can't be read at the end nothing is
+    known: `rows` is None, and there are no findings but the ending.
     """
 
     rows: int | None
@@ -40,6 +43,8 @@ class Data(msgspec.Struct, frozen=True):
     set_back: dict[str, str]
     columns_not_judged: tuple[str, ...]
     rows_after: tuple[int | None, ...]
+    old_code: dict[str, str] = {}
+    old_code_s: float | None = None
 
     @property
     def has_finding(self) -> bool:
@@ -69,6 +74,7 @@ def judge_data(evidence: Evidence) -> Data:
     found = take_stock(snapshots[-1], numbers, _inspector(products, requests))
     lost, missed = absent_products(products, found, requests)
     gone, back = moved_keys(snapshots, numbers)
+    old = old_code.lags(snapshots[-1].rows, course, products, numbers, requests)
     return Data(
         rows=len(snapshots[-1].rows),
         distinct=len(products) - len(lost) - len(missed),
@@ -83,6 +89,8 @@ def judge_data(evidence: Evidence) -> Data:
         set_back=back,
         columns_not_judged=found.columns_not_judged,
         rows_after=rows_after,
+        old_code={key: lag.detail for key, lag in old.items()},
+        old_code_s=max((round(lag.lag_s, 3) for lag in old.values()), default=None),
     )
 
 
