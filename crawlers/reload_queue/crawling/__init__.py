@@ -1,0 +1,1 @@
+"""The framework: a task queue in Redis, instances of worker processes, and records in a database."""

@@ -1,0 +1,19 @@
+"""Lines on stderr: one event a line, `[seconds] instance/process: what happened`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+
+Say = Callable[[str], None]
+
+
+def speaker(who: str) -> Say:
+    """A function that writes a line in the name of `who`. The seconds are of CLOCK_MONOTONIC."""
+
+    def say(what: str) -> None:
+        # One write for a whole line, so that lines of many processes stay whole.
+        os.write(2, f"[{time.clock_gettime(time.CLOCK_MONOTONIC):.3f}] {who}: {what}\n".encode(errors="replace"))
+
+    return say

@@ -1,0 +1,1 @@
+"""One module per spider: `parse(page)` and, to tell apart what which code made, `REVISION`."""
