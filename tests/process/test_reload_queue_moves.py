@@ -295,6 +295,16 @@ def test_whatever_happens_in_whatever_order_every_page_ends_once(queue: Any, ser
     assert counts(server) == (0, storm.reached(), storm.reached(), 0)
 
 
+def test_a_task_that_somebody_queued_by_hand_as_well_counts_once(queue: Any, server: Server) -> None:
+    queue.submit("nonce", "shop", START, "j")
+    server.client.rpush("crawl:queue", f"j {START}")
+    plain = queue.queue  # the recount would complain, and rightly
+    claimed(plain, "a:1")
+    for slot in range(2):
+        plain.finish(seat(slot=slot), taken(plain, seat(slot=slot)), [Follow("http://shop/1")], take=False)
+    assert counts(server) == (1, 2, 1, 0)
+
+
 def test_the_recount_sees_what_is_wrong(queue: Any, server: Server) -> None:
     queue.submit("nonce", "shop", START, "j")
     queue.submit("nonce-2", "shop", START, "k")

@@ -21,6 +21,7 @@ from crawling.event_log import speaker
 
 ROOT = Path(__file__).resolve().parents[1]
 DONE, RELOAD, MISUSED, CRASHED = 0, 3, 2, 1  # exit codes of the inner main
+STOPS = (signal.SIGTERM, signal.SIGINT)
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 SETTLED_S = 10.0  # an inner main that ran for so long starts the pauses anew
@@ -49,8 +50,14 @@ class Outer:
 
     def run(self) -> int:
         """Start inner mains until there is no reason for another."""
-        for signum in (signal.SIGTERM, signal.SIGINT):
+        for signum in STOPS:
             signal.signal(signum, self._signalled)
+        code = self._generations()
+        for signum in STOPS:  # the code is decided; nobody is left to be stopped
+            signal.signal(signum, signal.SIG_IGN)
+        return code
+
+    def _generations(self) -> int:
         while True:
             started_s = time.monotonic()
             code = self._one_generation()
