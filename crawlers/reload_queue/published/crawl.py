@@ -36,6 +36,7 @@ def main() -> int:
     crawl = commands.add_parser("crawl", help="run a node")
     crawl.add_argument("--workers", type=int, default=4)
     crawl.add_argument("--instance", default="n1", help="the node's name")
+    crawl.add_argument("--pool", action="store_true", help="workers of a multiprocessing.Pool, not a process per task")
     crawl.add_argument("--until-done", action="store_true", help="end when no job has anything left")
     status = commands.add_parser("status", help="show jobs and tasks in hand")
     status.add_argument("--json", action="store_true")
@@ -47,7 +48,7 @@ def act(options: argparse.Namespace) -> int:
     if options.command == "setup":
         create_table()
     elif options.command == "crawl":
-        node.run(options.instance, options.workers, SPIDERS, options.until_done)
+        node.run(options.instance, options.workers, SPIDERS, options.pool, options.until_done)
     elif options.command == "submit":
         db = tasks.connect()
         say("\n".join(tasks.submit(db, options.spider, options.url) for _ in range(options.count)))
