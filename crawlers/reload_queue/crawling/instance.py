@@ -198,6 +198,7 @@ class Instance:
         """End the workers: idle ones at once, busy ones when their page is done, or at the end of the grace time."""
         there = len(self.crew.busy)
         self.crew.dismiss()
+        self.say(f"stopping ({self.why}); {there} workers may finish their page within {self.options.grace:g} s")
         until_s = time.monotonic() + self.options.grace
         while self.crew.busy and (left_s := until_s - time.monotonic()) > 0:
             self.crew.ended(min(left_s, self._every_s))

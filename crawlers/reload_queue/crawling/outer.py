@@ -21,10 +21,12 @@ from crawling.event_log import speaker
 
 ROOT = Path(__file__).resolve().parents[1]
 DONE, RELOAD, MISUSED, CRASHED = 0, 3, 2, 1  # exit codes of the inner main
+STOPS = (signal.SIGTERM, signal.SIGINT)
 FIRST_PAUSE_S = 0.1
 LONGEST_PAUSE_S = 5.0
 SETTLED_S = 10.0  # an inner main that ran for so long starts the pauses anew
 LOOK_S = 0.05
+SAME_S = 0.1  # who signals a process and then its whole group, as timeout(1) does, means it once
 
 
 def supervise(arguments: Sequence[str]) -> int:
@@ -41,14 +43,21 @@ class Outer:
         self.owner = uuid.uuid4().hex
         self.generation = self.reloads = 0
         self.stopped_by = 0
+        self._stopped_s = 0.0
         self.pause_s = FIRST_PAUSE_S
         self._inner: subprocess.Popen[bytes] | None = None
         self._lifeline = -1
 
     def run(self) -> int:
         """Start inner mains until there is no reason for another."""
-        for signum in (signal.SIGTERM, signal.SIGINT):
+        for signum in STOPS:
             signal.signal(signum, self._signalled)
+        code = self._generations()
+        for signum in STOPS:  # the code is decided; nobody is left to be stopped
+            signal.signal(signum, signal.SIG_IGN)
+        return code
+
+    def _generations(self) -> int:
         while True:
             started_s = time.monotonic()
             code = self._one_generation()
@@ -115,10 +124,12 @@ class Outer:
 
     def _signalled(self, signum: int, _frame: FrameType | None) -> None:
         """The first signal is an orderly stop, the second one is meant now."""
-        if self.stopped_by and self._inner:
+        now_s = time.monotonic()
+        if not self.stopped_by:
+            self.stopped_by, self._stopped_s = signum, now_s
+            self._pass_on()
+        elif now_s - self._stopped_s > SAME_S and self._inner:
             self._inner.kill()  # its workers die with it
-        self.stopped_by = self.stopped_by or signum
-        self._pass_on()
 
     def _pass_on(self) -> None:
         """Tell the inner main by the pipe: from a terminal Ctrl-C reaches both, and would count twice."""
