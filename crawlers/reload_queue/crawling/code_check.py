@@ -18,11 +18,11 @@ LONGEST_S = 30.0
 TETHERED = "tethered"  # end when standard input does
 
 
-def complaint() -> str:
-    """Try the code as it is on disk now, in a fresh process; what is wrong with it, or nothing."""
+def complaint(root: Path = ROOT) -> str:
+    """Try the code below `root` as it is on disk now, in a fresh process; what is wrong with it, or nothing."""
     environment = {name: value for name, value in os.environ.items() if name != "RUN_MAIN"}
     with subprocess.Popen(
-        [sys.executable, str(ROOT / "manage.py"), "check_code", TETHERED],
+        [sys.executable, str(root / "manage.py"), "check_code", TETHERED],
         env=environment,
         stdin=subprocess.PIPE,  # never written to: its end tells the process that we are gone
         stdout=subprocess.PIPE,

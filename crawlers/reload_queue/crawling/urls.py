@@ -2,6 +2,16 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from crawling import views
+
+urlpatterns = [
+    path("", views.home, name="home"),
+    path("jobs", views.all_jobs, name="jobs"),
+    path("jobs/<str:job>", views.one_job, name="job"),
+    path("jobs/<str:job>/retry", views.retry, name="retry"),
+]
+handler400 = views.bad_request
+handler404 = views.nothing_here
+handler500 = views.failed
