@@ -1,8 +1,10 @@
 """What the published design of a reloadable crawler claims, against what the campaign `reload` measured.
 
 Reads results/reload (`make reload` writes it) and prints a row per trial: reloads that were carried out, whether the
-jobs stored the same, NR over every step of its life, requests that were repeated and the tasks that were in hand when
-workers were cut or killed.
+jobs stored the same, NR over every step of its life (from the server's own file, not from looking now and then), and
+requests that were repeated. Those may be as many as there were tasks in hand of workers that a strike ended: the pages
+cut at a reload, as the instance logs them (the published design cuts all), one for a killed worker, all of the
+instance's where its main process was killed or paused.
 """
 
 import argparse
@@ -15,11 +17,13 @@ from typing import Any
 
 import msgspec
 from append_only_file import remaining
+from killtest.plan import subject
+from killtest.plan.fault import parse
 from tabulate import tabulate
 
 HEAD = (
     "subject", "schedule", "verdict", "strikes", "reloads", "rows of each job", "NR at the end", "lowest NR",
-    "NR came to 0", "repeated", "in hand at the strikes",
+    "NR came to 0", "repeated", "at most",
 )  # fmt: skip
 _CUT = re.compile(r"old workers ended \((\d+) finished, (\d+) cut\)")
 _NEW = re.compile(r"generation \d+ runs|Watching for file changes|reloading\.")
@@ -43,10 +47,13 @@ def row_of(folder: Path, line: dict[str, Any]) -> list[Any]:
     trial = folder / "trials" / line["id"]
     site = [msgspec.json.decode(one) for one in (trial / "site.jsonl").read_bytes().splitlines()]
     jobs = remaining(trial / "services/valkey")
+    label = line["subject"] + (f":{line['variant']}" if line["variant"] else "")
+    workers = int(subject.find(label).command[-1])
     reloads, cut = of_logs(trial)
     struck = [fault for fault in line["faults"] if fault["status"] != "not_reached"]
+    at_most = sum(ended(fault["planned"], workers) for fault in struck)
     return [
-        line["subject"] + (f":{line['variant']}" if line["variant"] else ""),
+        label,
         line["schedule"]["name"],
         line["outcome"],
         f"{len(struck)} of {len(line['faults'])}",
@@ -56,8 +63,17 @@ def row_of(folder: Path, line: dict[str, Any]) -> list[Any]:
         min(job.lowest for job in jobs.values()),
         spread(job.ends for job in jobs.values()),
         repeated(site, len(jobs)),
-        cut,
+        at_most + (workers * reloads if "published" in label else cut),
     ]
+
+
+def ended(planned: str, workers: int) -> int:
+    """How many tasks were in hand, at most, of the workers that a signal ended."""
+    fault = parse(planned)
+    if fault.on or not fault.steps:
+        return 0
+    is_worker = fault.scope == "owner" and fault.trigger.kind == "request"
+    return 1 if is_worker else workers
 
 
 def of_logs(trial: Path) -> tuple[int, int]:

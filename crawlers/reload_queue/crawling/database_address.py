@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 # A commit outlives a power cut (FULL), readers never wait for writers (WAL), and a transaction takes the write
 # lock when it begins: one that asks later fails when another process has written in between.
@@ -18,6 +18,7 @@ SQLITE = {
 def database(address: str) -> dict[str, Any]:
     """Settings of `address`: a path of an SQLite file, or postgresql://USER:PASSWORD@HOST:PORT/NAME.
 
+    As in libpq's URIs, `?host=FOLDER` names the folder of a UNIX socket, and other words are options of the connection.
     Raises ValueError for any other kind of URL.
     """
     scheme, separator, _ = address.partition("://")
@@ -27,11 +28,13 @@ def database(address: str) -> dict[str, Any]:
     if scheme not in ("postgresql", "postgres"):
         raise ValueError(f"RELOAD_QUEUE_DATABASE: {scheme}:// is not known; give a path or postgresql://…")
     parts = urlsplit(address)
+    words = dict(parse_qsl(parts.query))
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),
         "USER": unquote(parts.username or ""),
         "PASSWORD": unquote(parts.password or ""),
-        "HOST": parts.hostname or "",
-        "PORT": str(parts.port or ""),
+        "HOST": words.pop("host", parts.hostname or ""),
+        "PORT": words.pop("port", str(parts.port or "")),
+        "OPTIONS": words,
     }
