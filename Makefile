@@ -86,8 +86,8 @@ mutation: $(VENV)/.mutation ## change the judge's code in a thousand ways: how m
 	  python ../bench/mutation_score.py session.sqlite'
 
 lock: $(VENV)/.dev ## write requirements/*.lock anew from pyproject.toml
-	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra editable -o requirements/run.lock pyproject.toml
-	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra editable --extra dev -c requirements/run.lock -o requirements/dev.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra reload --extra editable -o requirements/run.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra reload --extra postgres --extra editable --extra dev -c requirements/run.lock -o requirements/dev.lock pyproject.toml
 	$(BIN)/pip-compile $(LOCK_FLAGS) --extra mutation -c requirements/dev.lock -o requirements/mutation.lock pyproject.toml
 LOCK_FLAGS := -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe
 
