@@ -6,8 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -41,6 +40,16 @@ def change(tmp_path: Path, nodes: list[Crawl]) -> Path:
     return path
 
 
+def push(crawl: Crawl, change: Path, *words: str, code: int = 0) -> str:
+    """Push, which must end with `code`; what it said on both streams. Two reloads on a busy machine take long."""
+    command = [sys.executable, str(crawl.code / "manage.py"), "push", str(change), "--rolling", *words]
+    done = subprocess.run(
+        command, cwd=crawl.store, env=crawl.environment, check=False, capture_output=True, text=True, timeout=90
+    )
+    assert done.returncode == code, (done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
 def has_run(running: Instance, generation: int) -> None:
     running.said(f"generation {generation} runs")
 
@@ -64,7 +73,7 @@ def test_each_instance_takes_the_change_before_the_next_one_gets_it(nodes: list[
     with one.instance("n1", *RELOAD) as first, two.instance("n2", *RELOAD) as second:
         has_run(first, 1)
         has_run(second, 1)
-        said = one.manage("push", str(change), "--rolling")
+        said = push(one, change)
         line = r"{}: 1 file, digest (\w{{12}}) → (\w{{12}}), runs after \d+\.\d s\n"
         found = re.fullmatch(line.format("n1") + line.format("n2"), said)
         assert found, said
@@ -78,7 +87,7 @@ def test_each_instance_takes_the_change_before_the_next_one_gets_it(nodes: list[
             until(one.done, "the end of the job")
         assert {row for crawl in nodes for row in crawl.rows("revision")} == {(7,)}
         assert two.spider.stat().st_mode & 0o777 == 0o640
-        again = one.manage("push", str(change), "--rolling")
+        again = push(one, change)
         assert again == "".join(f"{name}: 0 files, digest {found[2]} as before\n" for name in ("n1", "n2"))
     assert leftovers(one) + leftovers(two) == []
 
@@ -103,7 +112,7 @@ def test_broken_code_goes_back_where_it_was_refused_and_gets_no_further(
         has_run(first, 1)
         has_run(second, 1)
         digest = one.status()["instances"][0]["digest"]
-        said = one.manage("push", str(folder), "--rolling", code=1)
+        said = push(one, folder, code=1)
         assert f"n1: 2 files, {reason}; the old files are back\n" in said
         assert "not finished; with the change: none; without: n1, n2" in said
         for crawl in nodes:
@@ -121,7 +130,7 @@ def test_an_instance_that_does_not_take_it_in_time_gets_its_old_files_back(nodes
     with one.instance("n1", *DEAF) as first, two.instance("n2", *RELOAD) as second:
         has_run(first, 1)
         has_run(second, 1)
-        said = one.manage("push", str(change), "--rolling", "--timeout", "0.5", code=1)
+        said = push(one, change, "--timeout", "0.5", code=1)
         assert re.search(
             r"n1: 1 file, n1 still runs \w{12} after 0\.5 s \(was it started with --reload\?\); the old", said
         )
@@ -134,7 +143,7 @@ def test_instances_that_share_a_folder_get_it_once(nodes: list[Crawl], change: P
     with one.instance("n1", *RELOAD) as first, one.instance("n2", *RELOAD) as second:
         has_run(first, 1)
         has_run(second, 1)
-        said = one.manage("push", str(change), "--rolling")
+        said = push(one, change)
         assert [line.partition(", runs")[0][:10] for line in said.splitlines()] == ["n1: 1 file", "n2: 1 file"]
         has_run(first, 2)
         has_run(second, 2)
@@ -149,11 +158,26 @@ def test_an_instance_that_lapsed_is_named_and_the_others_get_it(nodes: list[Craw
         has_run(second, 1)
         first.kill()
         until(lambda: states(one)["n1"] == "lost", "the end of the lease")
-        said = one.manage("push", str(change), "--rolling", code=1)
+        said = push(one, change, code=1)
         assert re.search(r"n1: skipped, its lease ran out: not heard of for \d+ s\n", said)
         assert "without the change, since they did not answer: n1" in said
         has_run(second, 2)
         assert "REVISION = 0" in one.spider.read_text()
+
+
+def interrupted(crawl: Crawl, change: Path, at: Callable[[], object]) -> tuple[str, str]:
+    """Push, and press Ctrl-C once `at` is true; what was said on both streams."""
+    command = [sys.executable, str(crawl.code / "manage.py"), "push", str(change), "--rolling", "--timeout", "600"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=crawl.store, env=crawl.environment, text=True, **pipes) as running:
+        try:
+            until(at, "the moment to interrupt the push")
+            running.send_signal(signal.SIGINT)
+            out, err = running.communicate(timeout=DEADLINE_S)
+        finally:
+            running.kill()
+    assert running.returncode == 130, (out, err)
+    return out, err
 
 
 def test_interrupted_it_says_who_has_the_change(nodes: list[Crawl], change: Path) -> None:
@@ -161,22 +185,22 @@ def test_interrupted_it_says_who_has_the_change(nodes: list[Crawl], change: Path
     with one.instance("n1", *RELOAD) as first, two.instance("n2", *DEAF) as second:
         has_run(first, 1)
         has_run(second, 1)
-        command = [sys.executable, str(one.code / "manage.py"), "push", str(change), "--rolling", "--timeout", "600"]
-        with subprocess.Popen(
-            command, cwd=one.store, env=one.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as push:
-            try:
-                until(lambda: two.spider.read_text() == change.read_text(), "the change in the second folder")
-                push.send_signal(signal.SIGINT)
-                out, err = push.communicate(timeout=DEADLINE_S)
-            finally:
-                with suppress(ProcessLookupError):
-                    push.kill()
-        assert push.returncode == 130, (out, err)
+        out, err = interrupted(one, change, lambda: two.spider.read_text() == change.read_text())
         assert out.endswith("n2: 1 file, interrupted; the old files are back\n"), (out, err)
         assert "not finished; with the change: n1; without: n2" in err
         assert one.spider.read_text() == change.read_text()
         assert "REVISION = 0" in two.spider.read_text()
+
+
+def test_code_that_dies_at_work_can_be_taken_back_and_the_old_one_works_again(nodes: list[Crawl], change: Path) -> None:
+    one, _ = nodes
+    change.write_text(f"{change.read_text()}\nimport sys\nif 'crawl' in sys.argv:\n    raise SystemExit('not here')\n")
+    with one.instance("n1", *RELOAD) as running:
+        has_run(running, 1)
+        out, err = interrupted(one, change, lambda: "the inner main died (exit code 1)" in running.log())
+        assert out == "n1: 1 file, interrupted; the old files are back\n", (out, err)
+        until(lambda: states(one) == {"n1": "running"}, "the old code", running.log)
+        assert "REVISION = 0" in one.spider.read_text()
 
 
 def test_a_change_that_has_no_place_changes_nothing(nodes: list[Crawl], tmp_path: Path) -> None:
@@ -185,7 +209,7 @@ def test_a_change_that_has_no_place_changes_nothing(nodes: list[Crawl], tmp_path
     (ambiguous := tmp_path / "__init__.py").write_text("")
     (flat := tmp_path / "flat").mkdir()
     (flat / "shop.py").write_text("")
-    assert "no instance runs" in one.manage("push", str(lost), "--rolling", code=1)
+    assert "no instance runs" in push(one, lost, code=1)
     with one.instance("n1", *RELOAD) as running:
         has_run(running, 1)
         for path, why in (
@@ -194,6 +218,6 @@ def test_a_change_that_has_no_place_changes_nothing(nodes: list[Crawl], tmp_path
             (flat, "has nothing in crawling/ or spiders/; its files need their paths from the code root"),
             (tmp_path / "nowhere", "is no file and no folder"),
         ):
-            assert why in one.manage("push", str(path), "--rolling", code=2)
+            assert why in push(one, path, code=2)
         assert "--rolling" in one.manage("push", str(lost), code=2)
         assert "change noticed" not in running.log()

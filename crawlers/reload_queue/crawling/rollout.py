@@ -126,15 +126,16 @@ class Rollout:
             if now.state == "stopped":
                 raise NotTaken(f"{old.name} {_absence(now)}")
             if time.monotonic() >= deadline_s:
-                raise NotTaken(f"{old.name} {self._lateness(now, wanted)}")
+                raise NotTaken(f"{old.name} {self._lateness(now)}")
             self._pause(LOOK_S)
 
-    def _lateness(self, now: progress.Instance, wanted: str) -> str:
+    def _lateness(self, now: progress.Instance) -> str:
         """Why time is up."""
         if now.state == "lost":
             return _absence(now)
-        runs = "is still reloading" if now.digest == wanted else f"still runs {now.digest[:12]}"
-        return f"{runs} after {self.timeout_s:g} s (was it started with --reload?)"
+        if now.state == "reloading":
+            return f"ended its old code, but does not run the new one after {self.timeout_s:g} s"
+        return f"still runs {now.digest[:12]} after {self.timeout_s:g} s (was it started with --reload?)"
 
     def _instances(self, names: Iterable[str], deadline_s: float) -> dict[str, progress.Instance]:
         """What the queue knows of some instances now; waits for the queue. Raises NotTaken, or Interrupted."""
