@@ -110,10 +110,12 @@ class Services:
         return None
 
     def end(self) -> None:
-        """Kill those that run."""
+        """Kill those that run, and let go of their ports."""
         for one in self._all.values():
             if one.process is not None:
                 one.kill()
+        for holder in self._reserved:
+            holder.close()
 
     def _open(self, request: Message) -> Message:
         """Start a service for the trial, and wait until it can be used; on which port it is."""
