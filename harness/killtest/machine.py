@@ -16,7 +16,8 @@ import psutil
 from killtest import __version__
 from killtest.process import isolation, server_program
 
-_NAMED = ("scrapy", "twisted", "requests", "selectolax", "flask", "gevent", "lxml", "parsel", "queuelib", "pandas")
+_CRAWLERS = ("scrapy", "twisted", "requests", "selectolax", "lxml", "parsel", "queuelib", "django", "redis", "urllib3")
+_NAMED = (*_CRAWLERS, "flask", "gevent", "pandas")
 
 
 def describe(folder: Path, argv: list[str]) -> bytes:
@@ -29,7 +30,7 @@ def describe(folder: Path, argv: list[str]) -> bytes:
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in _NAMED},
         "sqlite": _sqlite(),
-        "service": server_program.find(),
+        "service": _service(),
         "kernel": platform.release(),
         "system": platform.platform(),
         "cpu": _cpu(),
@@ -83,6 +84,12 @@ def _sqlite() -> str:
     import sqlite3  # only here: the harness itself has no database
 
     return sqlite3.sqlite_version
+
+
+def _service() -> str | None:
+    """What stands behind the service valkey; None without a server."""
+    found = server_program.find()
+    return f"{found.kind} {found.version}" if found else None
 
 
 def _cpu() -> str:

@@ -1,5 +1,6 @@
 """A real server beside the subject: started for the trial, killed by a fault, back on the same folder and port."""
 
+import re
 import socket
 import subprocess
 import sys
@@ -7,9 +8,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from killtest.campaigns.campaign_folder import CampaignFolder
 from killtest.conduct import trial
 from killtest.conduct.history import read
 from killtest.errors import HarnessFailure, UsageError
+from killtest.explore import explore_run
+from killtest.explore.explore_run import Order
 from killtest.plan.campaign import Planned
 from killtest.plan.manifest import StoreNeeds, Subject
 from killtest.plan.schedule import Schedule
@@ -177,7 +181,14 @@ def test_explore_refuses_what_no_snapshot_of_a_folder_holds(tmp_path: Path) -> N
     words = [sys.executable, "-m", "killtest", "explore", str(tmp_path)]
     done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 2
-    assert "tiny keeps state in a service (valkey): a snapshot of its folder is not the whole state" in done.stderr
+    said = "tiny keeps state in a service (valkey): a snapshot of its folder is not the whole state"
+    assert said in done.stderr
+    folder = CampaignFolder(tmp_path / "gate")
+    try:
+        with pytest.raises(UsageError, match=re.escape(said)):  # what the gate turns into a note
+            explore_run.run(Order(queued(tmp_path), {}, []), folder, None)  # type: ignore[arg-type]
+    finally:
+        folder.close()
 
 
 def test_no_server_is_a_usage_error_with_both_ways_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,13 +104,22 @@ def test_rows_of_a_group_too_many_and_of_none_are_unexpected() -> None:
     assert data.unexpected == {"(no job)/SKU-00002": 1, "c/SKU-00001": 1}
 
 
-@pytest.mark.parametrize(("stored", "window"), [(("a", "b"), "idle"), (("a",), "between")])
+# The second group's first product is answered at 8.001 s.
+@pytest.mark.parametrize(
+    ("stored", "window", "killed_s"),
+    [
+        (("a", "b"), "idle", 100.0),
+        (("a",), "between", 100.0),
+        (("a",), "between", 8.001),
+        (("a",), "idle", 7.5),
+    ],
+)
 def test_kill_is_between_an_answer_and_its_row_when_pages_were_answered_more_often_than_stored(
-    stored: tuple[str, ...], window: str
+    stored: tuple[str, ...], window: str, killed_s: float
 ) -> None:
     told = trial([of(group, number) for group in stored for number in range(1, 6)])
-    killed = replace(told.course.incarnations[0], exit=-9, ended_by="fault", ended_s=100.0)
-    strike = replace(struck(), t_s=100.0)
+    killed = replace(told.course.incarnations[0], exit=-9, ended_by="fault", ended_s=killed_s)
+    strike = replace(struck(), t_s=killed_s)
     course = replace(told.course, incarnations=(killed,), faults=(strike,))
     assert located(course, told.truth, told.requests).faults[0].window == window
 

@@ -15,6 +15,7 @@ from killtest.plan.campaign import Planned
 from killtest.plan.manifest import StoreNeeds, Subject
 from killtest.plan.schedule import Schedule
 from killtest.store.rows import Row, Value
+from msgspec.structs import replace
 
 # Product N is asked for at second N + 1; the code of instance 0 changes between products 2 and 3, and before 5.
 TWICE = (Revision(0, 2, 3.5), Revision(0, 3, 5.5))
@@ -63,6 +64,7 @@ def test_without_a_change_or_a_column_nothing_is_old() -> None:
     assert old([1] * 5, changes=()) == {}
     assert judge_data(told([None] * 5)).old_code_s is None
     assert old(["one", "", "-1", 1.5, True]) == {}
+    assert old(["9" * 5000, None, "1" * 5000, None, None]) == {}
 
 
 def test_revision_may_be_text() -> None:
@@ -76,6 +78,17 @@ def test_every_request_for_the_page_must_have_come_after_the_change() -> None:
     assert old([1, 1, 1, 2, 3], more=[later]) == {
         "SKU-00003": "revision 1 stored, asked for 0.50 s after revision 2 was in place"
     }
+
+
+def test_change_at_the_very_moment_of_the_request_was_in_place() -> None:
+    assert old([1] * 5, changes=(Revision(0, 2, 6.0),)) == {
+        "SKU-00005": "revision 1 stored, asked for 0.00 s after revision 2 was in place"
+    }
+
+
+def test_request_that_is_none_for_a_page_made_no_row() -> None:
+    head = replace(request(2, "/product/3"), kind="other")
+    assert list(old([1, 1, 1, 2, 3], more=[head])) == ["SKU-00003"]
 
 
 def test_change_of_another_instance_makes_nothing_old() -> None:

@@ -61,11 +61,7 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     """
     who = subject_of(words, options)
     subject.check_runnable(who)
-    if who.services:
-        raise UsageError(
-            f"{who.name} keeps state in a service ({', '.join(who.services)}): a snapshot of its folder is not the "
-            "whole state, so its steps can't be explored; killtest sweep kills it at every request"
-        )
+    explore_run.check_explorable(who)
     if math.isnan(options["clock"]):
         raise UsageError("--clock nan: how many seconds ahead is each start?")
     refusal = seccomp.refusal()

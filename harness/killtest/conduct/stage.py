@@ -14,6 +14,9 @@ from killtest.conduct import site
 from killtest.errors import HarnessFailure
 from killtest.halt import Halt
 from killtest.jobdir import border
+from killtest.judge import grouping
+from killtest.judge.course import Course
+from killtest.judge.truth import Truth
 from killtest.plan import subject
 from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.process import clock, mark_post, server_program
@@ -204,6 +207,14 @@ class RealStage:
 
     def _taken(self, incarnation: int) -> Snapshot:
         return snapshot.take(self.subject.store, self.store, self.folder / "copy", incarnation)
+
+    def truth(self, course: Course) -> Truth:
+        """What a perfect crawl must store; where the store's rows are of several groups, for each of them."""
+        truth, needs = self.site.truth(), self.subject.store
+        if needs.group is None:
+            return truth
+        proper = [one for one, ran in zip(course.snapshots, course.incarnations, strict=True) if not ran.is_again]
+        return grouping.grouped(truth, grouping.names_of(proper, needs.group, needs.groups))
 
     def rows(self) -> int:
         """How many rows the store holds at this moment; the subject is stopped while it is read."""

@@ -10,10 +10,9 @@ from killtest.conduct.history import History, Listener
 from killtest.conduct.stage import RealStage
 from killtest.errors import HarnessFailure, UsageError
 from killtest.halt import Halt
-from killtest.judge import evidence, grouping
+from killtest.judge import evidence
 from killtest.judge import truth as truths
-from killtest.judge.evidence import Counts, Course, Evidence
-from killtest.judge.truth import Truth
+from killtest.judge.evidence import Counts, Evidence
 from killtest.plan import schedule
 from killtest.plan.campaign import Planned
 from killtest.plan.manifest import SiteNeeds
@@ -61,18 +60,9 @@ def _conduct(planned: Planned, stage: RealStage, history: History) -> None:
     course = Conductor(faults, who.limits, stage, history, Starts(who.instances, again=planned.again)).run()
     if stage.is_traced and not stage.launcher.end_trace(_TRACE_DEADLINE_S):
         raise HarnessFailure("the supervisor of the subject's calls failed: what came of them is not its doing")
-    truth = _truth(planned, stage, course)
+    truth = stage.truth(course)
     (stage.folder / "truth.json").write_bytes(truths.to_json(truth))
     # Counted before the log is written out: all of these are in it, and what came meanwhile may not be.
     counts = Counts(requests=sum(stage.site.requests()), products=len(truth.rows))
     stage.site.sync()
     evidence.write_course(stage.folder, course, counts)
-
-
-def _truth(planned: Planned, stage: RealStage, course: Course) -> Truth:
-    """What a perfect crawl must store: for each group that the store's column names, where there are several."""
-    truth, needs = stage.site.truth(), planned.subject.store
-    if needs.group is None:
-        return truth
-    proper = [one for one, ran in zip(course.snapshots, course.incarnations, strict=True) if not ran.is_again]
-    return grouping.grouped(truth, grouping.names_of(proper, needs.group, needs.groups))

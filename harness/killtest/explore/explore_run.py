@@ -79,8 +79,18 @@ class Exploration(msgspec.Struct, frozen=True):
         return "PASS" if is_known else "UNKNOWN"
 
 
+def check_explorable(who: Subject) -> None:
+    """UsageError for a subject whose store folder is not its whole state."""
+    if who.services:
+        raise UsageError(
+            f"{who.name} keeps state in a service ({', '.join(who.services)}): a snapshot of its folder is not the "
+            "whole state, so its steps can't be explored; killtest sweep kills it at every request"
+        )
+
+
 def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
     """Explore, in the new folder; what is found is also on disk there."""
+    check_explorable(order.subject)
     site = site_of(order.subject.site, order.site, order.subject.name)
     judged: list[Judged] = []
     lines: list[Line] = []

@@ -50,7 +50,7 @@ def record(who: Subject, site: SiteNeeds, place: Path, halt: Halt) -> Recording:
             course = Conductor([], who.limits, stage, history).run()
             if not stage.launcher.end_trace(_TRACE_DEADLINE_S):
                 raise HarnessFailure("the recording is not whole: a process lives on, or its supervisor failed")
-            truth = stage.site.truth()
+            truth = stage.truth(course)
             stage.site.sync()
         finally:
             stage.close()

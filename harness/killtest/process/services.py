@@ -110,7 +110,7 @@ class Services:
         return None
 
     def end(self) -> None:
-        """Kill those that run."""
+        """Kill those that run, and let go of their ports."""
         for one in self._all.values():
             if one.process is not None:
                 one.kill()

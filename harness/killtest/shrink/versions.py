@@ -19,7 +19,7 @@ _NAMED = ("killtest", "commit", "python", "sqlite", "kernel", "system", "filesys
 def versions(who: Subject, folder: Path, argv: list[str]) -> dict[str, Any]:
     """What is known; `packages` are those that the subject's own files import, where this Python runs them."""
     facts = msgspec.json.decode(machine.describe(folder, argv))
-    named = {name: facts[name] for name in _NAMED}
+    named = {name: facts[name] for name in (*_NAMED, *(["service"] if who.services else []))}
     return named | {"packages": _packages(_imported(_programs(who)))}
 
 
