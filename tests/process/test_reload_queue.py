@@ -204,6 +204,25 @@ def test_the_queue_dies_in_the_middle_and_nothing_is_lost(crawl: Crawl, server: 
         assert site.seen["/product/2"] == 1
 
 
+def test_a_main_that_was_paused_longer_than_its_lease_costs_no_request(
+    crawl: Crawl, server: Server, hold: threading.Event
+) -> None:
+    held = [Answer(product_html(2), hold=hold)]
+    with scripted_shop(shop(p2=held)) as site, crawl.instance("n1", "--workers", "1", *FAST) as running:
+        (job,) = crawl.submit(f"{site.url}/list/0")
+        site.wait_for("/product/2")
+        inner(running).suspend()
+        until(lambda: not server.client.exists("crawl:lease:n1"), "the end of the lease")
+        asked = server.scripts_run()
+        hold.set()
+        until(lambda: server.scripts_run() > asked + 2, "the worker's asking again")  # nobody else asks now
+        inner(running).resume()
+        until(crawl.done, "the end of the job", running.log)
+        running.said("the lease had run out; renewed")
+        assert site.seen["/product/2"] == 1
+        everything_is_there(crawl, job)
+
+
 def test_an_instance_waits_for_a_queue_that_is_not_there_yet(crawl: Crawl, server: Server) -> None:
     with scripted_shop(shop()) as site:
         (job,) = crawl.submit(f"{site.url}/list/0")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import socket
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,7 +18,7 @@ from urllib3.exceptions import NewConnectionError
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "crawlers" / "reload_queue"))  # the crawlers are no package
 
-from crawling import crawl_options, database_address, download, fingerprints, patience
+from crawling import crawl_options, database_address, download, fingerprints, marks, patience
 from crawling.page import Follow, Page, Row
 from crawling.page_address import is_page
 from crawling.respawn import Respawns
@@ -198,6 +201,34 @@ def test_a_touch_changes_the_fingerprints_and_not_the_digest(tmp_path: Path) -> 
     assert fingerprints.digest(edited) != fingerprints.digest(before)
     one.rename(tmp_path / "spiders" / "two.py")
     assert fingerprints.changed(edited, fingerprints.take(tmp_path)) == ["spiders/one.py", "spiders/two.py"]
+
+
+def test_a_mark_waits_for_its_own_answer_and_for_another_connection_if_it_was_hung_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(marks, "PATH", str(tmp_path / "mark"))
+    ours, allowed = marks.Marks(), threading.Event()
+
+    def reach(name: str) -> bool:
+        ours.reach(name)
+        return allowed.is_set()
+
+    with socket.socket(socket.AF_UNIX) as listener, ThreadPoolExecutor(1) as threads:
+        listener.bind(marks.PATH)
+        listener.listen()
+        for names in (("taken", "fetched"), ("stored", "finished")):
+            allowed.clear()
+            reached = threads.submit(reach, names[0])
+            with listener.accept()[0] as connection:
+                for name in names:
+                    allowed.clear()
+                    reached = reached if name == names[0] else threads.submit(reach, name)
+                    assert connection.recv(100) == f"{name}\n".encode()
+                    connection.sendall(b"go ")
+                    allowed.set()
+                    connection.sendall(b"on\n")
+                    assert reached.result(20)
+        ours.close()
 
 
 def test_a_database_is_a_path_or_a_postgresql_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

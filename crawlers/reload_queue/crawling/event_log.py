@@ -13,7 +13,8 @@ def speaker(who: str) -> Say:
     """A function that writes a line in the name of `who`. The seconds are of CLOCK_MONOTONIC."""
 
     def say(what: str) -> None:
+        line = " ".join(what.split())  # a driver's error may have several lines
         # One write for a whole line, so that lines of many processes stay whole.
-        os.write(2, f"[{time.clock_gettime(time.CLOCK_MONOTONIC):.3f}] {who}: {what}\n".encode(errors="replace"))
+        os.write(2, f"[{time.clock_gettime(time.CLOCK_MONOTONIC):.3f}] {who}: {line}\n".encode(errors="replace"))
 
     return say

@@ -18,8 +18,25 @@ class Marks:
         """Announce a point and wait until we may go on; OSError when the listener is gone."""
         if not PATH:
             return
-        if self._socket is None:
+        # A connection that was kept may have been hung up meanwhile: then another one is made.
+        if self._socket is None or not _told(self._socket, name):
+            self.close()
             self._socket = socket.socket(socket.AF_UNIX)
             self._socket.connect(PATH)
-        self._socket.sendall(f"{name}\n".encode())
-        self._socket.recv(1)
+            _told(self._socket, name)
+
+    def close(self) -> None:
+        """Hang up."""
+        if self._socket is not None:
+            self._socket.close()
+
+
+def _told(listener: socket.socket, name: str) -> bool:
+    """Whether the listener heard it and let us go on, with a whole line: what is left of one would answer the next."""
+    try:
+        listener.sendall(f"{name}\n".encode())
+        while (heard := listener.recv(1024)) and not heard.endswith(b"\n"):
+            pass
+    except OSError:
+        return False
+    return bool(heard)
