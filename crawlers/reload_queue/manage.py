@@ -44,8 +44,14 @@ def main(arguments: list[str]) -> int:
 
         return check()
     from django.core.management import execute_from_command_line
+    from django.db import OperationalError
 
-    execute_from_command_line(arguments)
+    try:
+        execute_from_command_line(arguments)
+    except OperationalError as error:
+        reason = str(error).strip().splitlines()[0]
+        sys.stderr.write(f"the database does not answer ({reason}); RELOAD_QUEUE_DATABASE says which one is asked\n")
+        return 1
     return 0
 
 
