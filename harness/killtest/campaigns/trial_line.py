@@ -84,9 +84,10 @@ def _processes(course: Course | None) -> Line | None:
 def _time(course: Course) -> Line:
     proper = [one for one in course.incarnations if not one.is_again]
     firsts = [None if one.first_request_s is None else round(one.first_request_s - one.started_s, 4) for one in proper]
-    last = proper[-1]
+    last = max(proper, key=lambda one: one.number)
+    ended_s, started_s = max(one.ended_s for one in proper), min(one.started_s for one in proper)
     return {
-        "wall_s": round(last.ended_s - proper[0].started_s, 3),
+        "wall_s": round(ended_s - started_s, 3),
         "first_request_s": firsts,
         "last_incarnation_s": round(last.ended_s - last.started_s, 3),
     }
@@ -105,6 +106,7 @@ def _incarnations(evidence: Evidence) -> list[Line]:
             "exit": one.exit,
             "ended_by": one.ended_by,
             "again": one.is_again,
+            "instance": one.instance,
             "requests": requests[one.number],
             "start_page": start_page[one.number],
             "jobdir": evidence.jobdirs.get(one.number),

@@ -80,11 +80,16 @@ class Exploration(msgspec.Struct, frozen=True):
 
 
 def check_explorable(who: Subject) -> None:
-    """UsageError for a subject whose store folder is not its whole state."""
+    """UsageError for a subject whose store folder is not its whole state, or whose steps have no one order."""
     if who.services:
         raise UsageError(
             f"{who.name} keeps state in a service ({', '.join(who.services)}): a snapshot of its folder is not the "
             "whole state, so its steps can't be explored; killtest sweep kills it at every request"
+        )
+    if who.instances > 1:
+        raise UsageError(
+            f"{who.name} runs as {who.instances} copies: the order of their steps differs from crawl to crawl, so they "
+            "can't be explored; killtest sweep kills it at every request"
         )
 
 

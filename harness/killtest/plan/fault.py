@@ -201,8 +201,8 @@ def _check_adverbs(adverbs: _Adverbs, fault: Fault, text: str) -> None:
     if adverbs.instance is not None and (is_nobodys or adverbs.scope == "owner"):
         what = "the owner is found by its request or mark" if adverbs.scope == "owner" else "this is no instance's"
         raise UsageError(f'fault "{text}": {what}; it takes no instance')
-    if adverbs.is_final and (not steps or on or is_pause(steps[-1].signal)):
-        raise UsageError(f'fault "{text}": restart=never goes with a signal that ends the subject')
+    if adverbs.is_final and (not steps or on or is_pause(steps[-1].signal) or adverbs.scope == "owner"):
+        raise UsageError(f'fault "{text}": restart=never goes with a signal that ends a certain copy of the subject')
 
 
 def _check_scope(scope: Scope, fault: Fault, text: str) -> None:

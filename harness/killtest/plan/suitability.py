@@ -16,6 +16,10 @@ def check_faults(faults: Sequence[str], who: Subject, site: SiteNeeds, source: s
         why = _missing_product(fault, site) or _missing_part(fault, who)
         if why:
             raise UsageError(f'{source}: fault "{text}": {why}')
+    final = {fault.instance for fault in map(parse, faults) if fault.is_final}
+    if len(final) == who.instances:
+        left = "it runs alone" if who.instances == 1 else f"it runs as {who.instances} copies"
+        raise UsageError(f"{source}: restart=never would leave nobody of {who.name} to finish the crawl: {left}")
 
 
 def _missing_product(fault: Fault, site: SiteNeeds) -> str | None:
@@ -38,6 +42,8 @@ def _missing_part(fault: Fault, who: Subject) -> str | None:
     if any(step.signal == "change" for step in fault.steps) and not _has_revision(who):
         files = ", ".join(who.reload)
         return f"reload:change counts up a line REVISION = N, and no reload file of {who.name} has one ({files})"
+    if fault.trigger.kind == "syscall" and who.instances > 1:
+        return f"the calls of several copies are not watched, and {who.name} runs as {who.instances}"
     if fault.instance >= who.instances:
         last = who.instances - 1
         return f"{who.name} runs as instance 0" + (f" to {last}" if last else " alone") + " (instances in its manifest)"
