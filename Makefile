@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate jobdir zoo reference test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
+.PHONY: help killtest mixed gate jobdir reload zoo reference test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -35,6 +35,11 @@ jobdir: $(VENV)/.run ## the JOBDIR laboratory: what Scrapy keeps on disk, what e
 	$(BIN)/killtest report results/jobdir --lang zh > /dev/null
 	$(BIN)/killtest report results/jobdir
 JOBDIR_SHOP := --site list_pages=2 --site products=5
+
+reload: $(VENV)/.run ## the reloadable crawler and the published design under every claim (about 20 minutes)
+	$(BIN)/killtest bench reload --jobs 2 --json $(if $(FRESH),--fresh) > /dev/null
+	$(BIN)/python bench/aof_loss.py --out results/reload/aof.json
+	$(BIN)/python bench/reload_claims.py
 
 zoo: $(VENV)/.run ## the bug zoo: every planted bug found exactly, nothing in its sound twin (a minute or two)
 	$(BIN)/killtest zoo --jobs 2
@@ -66,6 +71,8 @@ bench: $(VENV)/.dev ## speed: ratios measured side by side, and the judge agains
 	$(BIN)/python bench/first_verdict.py
 	$(BIN)/python bench/explore_speed.py
 	$(BIN)/python bench/judge_speed.py
+	$(BIN)/python bench/reload_latency.py --out results/reload/latency.json
+	$(BIN)/python bench/reload_throughput.py --json results/reload/throughput.json
 
 shrink-zoo: $(VENV)/.dev ## shrink ten timed kills to one, on subjects of the zoo (a few minutes)
 	$(BIN)/python bench/shrink_zoo.py
