@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ import pytest
 from crawler_run import Answer, list_html, product_html, real_site, scripted_shop
 from queue_run import Crawl, Instance, Server, alive, all_gone, until
 
+JOBS = [f"shop-{n}" for n in range(1, 5)]
 FAST = ("--lease", "1", "--grace", "0.2")
 
 
@@ -55,15 +57,13 @@ def everything_is_there(crawl: Crawl, job: str) -> None:
 def test_two_instances_store_four_equal_jobs_and_ask_for_no_page_too_often(crawl: Crawl) -> None:
     with real_site("--shape", "two_page") as site, crawl.instance("n1", "--workers", "3", "--until-done") as one:
         one.said("generation 1 runs")  # before there is a job: that is not the end
-        crawl.submit(f"{site.url}/list/0", "--count", "4")
+        assert crawl.manage("submit", f"{site.url}/list/0", "--count", "4").split() == JOBS
         with crawl.instance("n2", "--workers", "2", "--until-done") as two:
             assert (one.end(), two.end()) == (0, 0), one.log() + two.log()
         names = "sku, title, price, currency, availability"
         truth = sorted(tuple(row[name] for name in names.split(", ")) for row in site.truth())
         rows = crawl.rows(f"job, {names}")
-        assert {job: [row[1:] for row in rows if row[0] == job] for job, *_ in rows} == {
-            f"shop-{n}": truth for n in range(1, 5)
-        }
+        assert {job: [row[1:] for row in rows if row[0] == job] for job, *_ in rows} == dict.fromkeys(JOBS, truth)
         assert site.requests() == 4 * site.minimum
     status = crawl.status()
     assert [job["remaining"] for job in status["jobs"]] == [0] * 4
@@ -91,7 +91,7 @@ def test_a_death_in_the_middle_of_a_page_costs_one_more_request(
     crawl: Crawl, hold: threading.Event, victim: Callable[[Instance], psutil.Process]
 ) -> None:
     with scripted_shop(shop(p2=held_once(2, hold))) as site, crawl.instance("n1", "--workers", "1", *FAST) as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         before = running.tree()
         victim(running).kill()
@@ -107,7 +107,7 @@ def test_nobody_outlives_the_outer_main_and_the_next_one_waits_for_the_lease(
     crawl: Crawl, hold: threading.Event
 ) -> None:
     with scripted_shop(shop(p2=held_once(2, hold))) as site, crawl.instance("n1", "--workers", "2", *FAST) as first:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         below = first.tree()
         assert len(below) == 4  # the inner main, the one that forks, two workers
@@ -121,7 +121,7 @@ def test_nobody_outlives_the_outer_main_and_the_next_one_waits_for_the_lease(
 
 def test_an_instance_that_never_comes_back_loses_its_tasks_to_another(crawl: Crawl, hold: threading.Event) -> None:
     with scripted_shop(shop(p2=held_once(2, hold))) as site, crawl.instance("gone", "--workers", "1", *FAST) as gone:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         with crawl.instance("heir", "--workers", "1", "--until-done", *FAST) as heir:
             heir.said("generation 1 runs")
@@ -135,7 +135,7 @@ def test_an_instance_that_never_comes_back_loses_its_tasks_to_another(crawl: Cra
 def test_a_second_main_of_one_name_waits_until_the_first_has_ended(crawl: Crawl, hold: threading.Event) -> None:
     held = [Answer(product_html(2), hold=hold)]
     with scripted_shop(shop(p2=held)) as site, crawl.instance("n1", "--workers", "1", "--lease", "60") as first:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         with crawl.instance("n1", "--workers", "1", "--until-done") as second:
             second.said("another main runs as n1")
@@ -151,7 +151,7 @@ def test_a_second_main_of_one_name_waits_until_the_first_has_ended(crawl: Crawl,
 def test_an_orderly_stop_lets_the_page_finish_and_takes_no_other(crawl: Crawl, hold: threading.Event) -> None:
     held = [Answer(product_html(2), hold=hold)]
     with scripted_shop(shop(p2=held)) as site, crawl.instance("n1", "--workers", "1", "--grace", "60") as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         below = running.tree()
         running.process.send_signal(signal.SIGINT)
@@ -172,7 +172,7 @@ def test_an_orderly_stop_lets_the_page_finish_and_takes_no_other(crawl: Crawl, h
 
 def test_a_second_signal_is_meant_at_once(crawl: Crawl, hold: threading.Event) -> None:
     with scripted_shop(shop(p1=held_once(1, hold))) as site, crawl.instance("n1", "--grace", "60") as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/1")
         below = running.tree()
 
@@ -191,7 +191,7 @@ def test_the_queue_dies_in_the_middle_and_nothing_is_lost(crawl: Crawl, server: 
     held = [Answer(product_html(2), hold=hold)]
     options = ("--workers", "2", "--until-done", "--lease", "1")
     with scripted_shop(shop(p2=held)) as site, crawl.instance("n1", *options) as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         server.kill()
         running.said("does not answer")
@@ -209,7 +209,7 @@ def test_a_main_that_was_paused_longer_than_its_lease_costs_no_request(
 ) -> None:
     held = [Answer(product_html(2), hold=hold)]
     with scripted_shop(shop(p2=held)) as site, crawl.instance("n1", "--workers", "1", *FAST) as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         inner(running).suspend()
         until(lambda: not server.client.exists("crawl:lease:n1"), "the end of the lease")
@@ -225,7 +225,7 @@ def test_a_main_that_was_paused_longer_than_its_lease_costs_no_request(
 
 def test_an_instance_waits_for_a_queue_that_is_not_there_yet(crawl: Crawl, server: Server) -> None:
     with scripted_shop(shop()) as site:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         server.kill()
         with crawl.instance("n1", "--until-done") as running:
             running.said(f"queue {server.url} does not answer")
@@ -241,7 +241,7 @@ DIES = "    import os\n    if page.url.endswith('/product/2'):\n        DEATH\n 
 def test_a_spider_that_raises_fails_that_page_and_the_job_ends(crawl: Crawl) -> None:
     crawl.edit("    tree =", RAISES)
     with scripted_shop(shop()) as site:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         with crawl.instance("n1", "--until-done") as running:
             assert running.end() == 0
         assert crawl.counts(job) == (0, 4, 3, 1)
@@ -260,7 +260,7 @@ def test_a_spider_that_raises_fails_that_page_and_the_job_ends(crawl: Crawl) -> 
 def test_a_page_that_kills_its_worker_is_given_up(crawl: Crawl, death: str, cause: str) -> None:
     crawl.edit("    tree =", DIES.replace("DEATH", death))
     with scripted_shop(shop()) as site, crawl.instance("n1", "--workers", "2", "--until-done") as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         assert running.end() == 0
         assert crawl.status()["jobs"][0]["failures"] == {
             f"{site.url}/product/2": f"killed its worker 3 times (last: {cause})"
@@ -275,7 +275,7 @@ def test_trouble_is_tried_again_and_a_page_that_is_gone_is_not(crawl: Crawl) -> 
     pages["/product/3"] = [Answer("", status=301, headers={"Location": "/product/33"})]
     pages["/product/33"] = [Answer(product_html(3))]
     with scripted_shop(pages) as site, crawl.instance("n1", "--until-done") as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         assert running.end() == 0
         assert crawl.counts(job) == (0, 4, 3, 1)
         assert crawl.status()["jobs"][0]["failures"] == {f"{site.url}/product/2": "HTTP 404"}
@@ -289,7 +289,7 @@ def test_a_job_that_cannot_be_is_refused_in_one_line(crawl: Crawl, server: Serve
     assert "is no URL of a page" in crawl.manage("submit", "x", code=2)
     assert "there is no job j" in crawl.manage("status", "j", code=2)
     assert server.client.dbsize() == 0
-    assert crawl.submit("http://x/", "--id", "j") == ["j"]
+    assert crawl.manage("submit", "http://x/", "--id", "j") == "j\n"
     assert "job j exists already" in crawl.manage("submit", "http://x/", "--id", "j")
     assert [job["id"] for job in crawl.status()["jobs"]] == ["j"]
     server.kill()
@@ -306,6 +306,9 @@ def test_without_tables_nothing_is_crawled(crawl: Crawl) -> None:
 
 
 def test_a_counter_that_disagrees_is_found(crawl: Crawl, server: Server) -> None:
-    (job,) = crawl.submit("http://x/")
+    job = crawl.submit("http://x/")
     server.client.hincrby(f"crawl:job:{job}", "finished", 1)
     assert f"{job}: counter finished says 1, its tasks say 0" in crawl.manage("status", "--check", code=1)
+    server.client.hincrby(f"crawl:job:{job}", "finished", -1)
+    assert json.loads(crawl.manage("status", "--json", "--check")) == crawl.status()
+    assert f"{job}: NR 1  NA 1  NF 0  NE 0  http://x/" in crawl.manage("status", job)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from queue_run import SOURCE, Server
-
-sys.path.insert(0, str(SOURCE))  # the crawlers are no package
-
 from crawling import audit, progress
 from crawling.page import Follow
 from crawling.task_queue import Answer, Seat, Task, TaskQueue
+from queue_run import Server
 
 LEASE_S = 60.0
 ABOUT = '{"state": "running", "generation": 1, "digest": "d", "folder": "f", "workers": 2, "reloads": 0}'

@@ -13,6 +13,7 @@ import pytest
 from crawler_run import Answer, list_html, product_html, real_site, scripted_shop
 from queue_run import Crawl, Instance, Server, all_gone, until
 
+JOBS = [f"shop-{n}" for n in range(1, 5)]
 RELOAD = ("--reload", "--workers", "1", "--poll", "0.05", "--grace", "0.2")
 PATIENT = ("--reload", "--workers", "1", "--poll", "0.05", "--grace", "60")
 
@@ -69,7 +70,7 @@ def registered(crawl: Crawl) -> dict[str, Any]:
 def test_a_page_that_outlives_the_grace_is_cut_and_done_by_the_new_code(crawl: Crawl, hold: threading.Event) -> None:
     second = [Answer(product_html(2), hold=hold), Answer(product_html(2))]
     with scripted_shop(shop(second)) as site, crawl.instance("n1", *RELOAD) as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         old = running.tree()
         crawl.edit("REVISION = 0", "REVISION = 1")
@@ -87,7 +88,7 @@ def test_a_page_that_ends_within_the_grace_is_asked_for_once_and_nothing_new_is(
     crawl: Crawl, hold: threading.Event
 ) -> None:
     with scripted_shop(shop([Answer(product_html(2), hold=hold)])) as site, crawl.instance("n1", *PATIENT) as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         crawl.edit("REVISION = 0", "REVISION = 1")
         running.said("stopping (reload)")
@@ -115,7 +116,7 @@ def test_broken_code_is_refused_while_the_old_goes_on_until_it_is_mended(crawl: 
         assert revisions(crawl) == [0, 0, 0]  # the old code went on meanwhile
         crawl.edit("parse = None\n", "")
         idle(crawl, running, 2)
-        crawl.submit(f"{site.url}/list/0", "--id", "a")  # before shop-1 in alphabetical order
+        crawl.submit(f"{site.url}/list/0", "a")  # before shop-1 in alphabetical order
         until(crawl.done, "the end of the second job", running.log)
         assert revisions(crawl) == [1, 1, 1, 0, 0, 0]
 
@@ -183,7 +184,7 @@ def test_a_change_of_the_framework_is_taken_up_as_well(crawl: Crawl) -> None:
 def test_a_change_during_the_outage_of_the_queue_loses_nothing(crawl: Crawl, server: Server) -> None:
     hold = threading.Event()
     with scripted_shop(shop([Answer(product_html(2), hold=hold)])) as site, crawl.instance("n1", *RELOAD) as running:
-        (job,) = crawl.submit(f"{site.url}/list/0")
+        job = crawl.submit(f"{site.url}/list/0")
         site.wait_for("/product/2")
         server.kill()
         crawl.edit("REVISION = 0", "REVISION = 1")
@@ -203,7 +204,7 @@ def test_four_jobs_stay_equal_while_one_of_two_instances_reloads_again_and_again
         crawl.instance("n1", "--reload", *words) as one,
         crawl.instance("n2", *words) as two,
     ):
-        crawl.submit(f"{site.url}/list/0", "--count", "4")
+        assert crawl.manage("submit", f"{site.url}/list/0", "--count", "4").split() == JOBS
         reloads = 0
         while one.process.poll() is None and reloads < 8:
             reloads += 1
@@ -218,9 +219,7 @@ def test_four_jobs_stay_equal_while_one_of_two_instances_reloads_again_and_again
         names = "sku, title, price, currency, availability"
         truth = sorted(tuple(row[name] for name in names.split(", ")) for row in site.truth())
         rows = crawl.rows(f"job, {names}")
-        assert {job: [row[1:] for row in rows if row[0] == job] for job, *_ in rows} == {
-            f"shop-{n}": truth for n in range(1, 5)
-        }
+        assert {job: [row[1:] for row in rows if row[0] == job] for job, *_ in rows} == dict.fromkeys(JOBS, truth)
         cut = sum(int(line.split(", ")[-1].split()[0]) for line in one.log().splitlines() if " cut)" in line)
         assert site.requests() <= 4 * site.minimum + cut
     assert [job["remaining"] for job in crawl.status()["jobs"]] == [0] * 4

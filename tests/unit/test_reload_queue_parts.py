@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import socket
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -14,15 +13,12 @@ from typing import Any
 
 import pytest
 import redis
-from urllib3.exceptions import NewConnectionError
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "crawlers" / "reload_queue"))  # the crawlers are no package
-
 from crawling import crawl_options, database_address, download, fingerprints, marks, patience
 from crawling.page import Follow, Page, Row
 from crawling.page_address import is_page
 from crawling.respawn import Respawns
 from spiders import shop
+from urllib3.exceptions import NewConnectionError
 
 NOW = datetime(2026, 5, 1, 12, 0, 0, tzinfo=UTC)
 SKU = '<span class="sku">S-7</span>'
