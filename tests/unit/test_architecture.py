@@ -76,6 +76,7 @@ def test_only_the_boundaries_of_trial_process_and_spider_catch_everything() -> N
     ]
     assert [place.rpartition(":")[0] for place in broad] == [
         "crawlers/reload_queue/crawling/worker.py",
+        "crawlers/reload_queue/published/worker.py",
         "harness/killtest/campaigns/campaign_run.py",
         "harness/killtest/cli/group.py",
     ]
