@@ -88,3 +88,20 @@ def test_reference_results_of_the_laboratory_hold_what_is_claimed() -> None:
     assert not [row for row in tables["jobdir-mechanisms"].rows if row[3] in ("not run", "not shown in this run")]
     lines = [line for line in ledger.read(folder / "trials.jsonl") if line["subject"] == "scrapy_durable"]
     assert {line["outcome"] for line in lines} == {"PASS"}
+
+
+def test_reference_results_of_the_reloadable_crawler_hold_what_is_claimed() -> None:
+    folder = ROOT / "results" / "reference" / "reload"
+    lines = ledger.read(folder / "trials.jsonl")
+    ours = [line for line in lines if not str(line["variant"]).startswith("published")]
+    assert {line["outcome"] for line in ours} == {"PASS"}
+    assert "FAIL" in {line["outcome"] for line in lines if line not in ours}
+    by_schedule, _, by_trial = (folder / "claims.md").read_text("utf-8").partition("## Trial by trial")
+    rows = [line for line in by_schedule.splitlines() if line.startswith("|")]
+    assert "\n".join(rows) in README
+    assert "\n".join(rows) in (ROOT / "docs" / "reload.md").read_text("utf-8")
+    assert all(row.split("|")[2].strip().startswith(("holds", "–")) for row in rows[2:])
+    told = [row.split("|") for row in by_trial.splitlines() if row.startswith("| reload_queue")]
+    labels = [line["subject"] + (f":{line['variant']}" if line["variant"] else "") for line in lines]
+    found = [(label, line["schedule"]["name"], line["outcome"]) for label, line in zip(labels, lines, strict=True)]
+    assert [tuple(cell.strip() for cell in cells[1:4]) for cells in told] == found
