@@ -259,8 +259,9 @@ def test_list_names_subjects_and_campaigns(tmp_path: Path) -> None:
         "scrapy_jobdir",
         "scrapy_durable",
         "append_jsonl",
+        "reload_queue",
     }
-    assert {one["name"] for one in told["campaigns"]} == {"article", "comparison", "jobdir", "mixed", "quick"}
+    assert {one["name"] for one in told["campaigns"]} == {"article", "comparison", "jobdir", "mixed", "quick", "reload"}
     said = killtest("list", cwd=tmp_path).stdout
     assert re.search(r"^idempotent +\S.*\n +:short_lease", said, re.MULTILINE)
     assert max(map(len, said.splitlines())) < 120
