@@ -6,8 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 import trials
+from killtest.conduct import trial
 from killtest.judge.evidence import Evidence
-from killtest.plan.manifest import Limits, Subject
+from killtest.plan.campaign import Planned
+from killtest.plan.manifest import Limits, SiteNeeds, Subject
+from killtest.plan.schedule import Schedule
 from subjects import FAST, program
 
 # Copy 0 takes the odd products and copy 1 the even ones, each on a connection of its own for every page.
@@ -144,3 +147,18 @@ def test_what_a_killed_copy_leaves_behind_is_an_orphan_and_what_its_peers_run_is
     assert len(behind) == 1
     assert "time.sleep" in behind[0]
     assert len(evidence.course.orphans) == 1
+
+
+def test_each_fault_strikes_at_its_own_request_while_another_copy_starts_again_and_again(tmp_path: Path) -> None:
+    one = program(tmp_path, HALVES, Limits(restarts=1000))
+    text = HALVES.replace("BEFORE", "sys.exit(0 if os.path.exists('over') else 3) if mine else None")
+    text = text.replace("range(1 + mine, 7, 2)", "range(1, 61)").replace("AFTER", "open('over', 'w')")
+    (tmp_path / "crawl.py").write_text(text)
+    who = msgspec.structs.replace(one, instances=2, store=msgspec.structs.replace(one.store, path="out-*.jsonl"))
+    faults = tuple(f"request:/product/{number} bump:/product/{number}" for number in range(1, 60))
+    evidence = trial.run(
+        Planned(who, Schedule("s", faults), False), SiteNeeds(products=60, list_pages=1), tmp_path / "trial"
+    )
+    assert len(evidence.course.incarnations) > 3, "the second copy has not been started again"
+    struck = [(fault.planned, fault.status, fault.incarnation, fault.in_flight) for fault in evidence.course.faults]
+    assert struck == [(text, "struck", 0, (text.rpartition("bump:")[2],)) for text in faults]

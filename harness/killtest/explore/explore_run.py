@@ -80,11 +80,16 @@ class Exploration(msgspec.Struct, frozen=True):
 
 
 def check_explorable(who: Subject) -> None:
-    """UsageError for a subject whose store folder is not its whole state."""
+    """UsageError for a subject whose store folder is not its whole state, or that runs in several copies."""
     if who.services:
         raise UsageError(
             f"{who.name} keeps state in a service ({', '.join(who.services)}): a snapshot of its folder is not the "
             "whole state, so its steps can't be explored; killtest sweep kills it at every request"
+        )
+    if who.instances > 1:
+        raise UsageError(
+            f"{who.name} runs in {who.instances} instances side by side, whose steps come in no certain order, so they "
+            "can't be explored; killtest sweep kills it at every request"
         )
 
 

@@ -157,6 +157,8 @@ def _check_services(subject: Subject, path: Path) -> None:
     unknown = [name for name in subject.services if name not in BUILT_SERVICES]
     if unknown:
         raise UsageError(f"{path}: services: {', '.join(unknown)}; built: {', '.join(BUILT_SERVICES)}")
+    if len(set(subject.services)) < len(subject.services):
+        raise UsageError(f"{path}: services: {', '.join(subject.services)}: each one is named once")
     idle = [name for name in subject.service if name not in subject.services]
     if idle:
         raise UsageError(f'{path}: [service.{idle[0]}] without services = ["{idle[0]}"]')

@@ -30,6 +30,8 @@ def _missing_part(fault: Fault, who: Subject) -> str | None:
     """What the fault acts on and the subject's manifest does not have."""
     if fault.service and fault.service not in who.services:
         return f'{who.name} has no service {fault.service} (services = ["{fault.service}"] in its manifest)'
+    if fault.trigger.kind == "syscall" and who.instances > 1:
+        return f"the calls of several instances side by side can't be counted ({who.name} has {who.instances})"
     if fault.bumps and who.store.groups > 1:
         # Whose answer it was can't be told from a request, nor, then, which version a group was given.
         return f"a changed page can't be judged where the rows of {who.name} are there for each of several groups"

@@ -52,7 +52,10 @@ def _mend_links(home: Path, copy: Path) -> None:
 
 
 def apply(kind: str, folder: Path, patterns: Sequence[str]) -> Edited:
-    """Make the edit `kind` in every file of the copy that is meant; HarnessFailure when one can't be written, or none is left."""
+    """Make the edit `kind` in every file of the copy that is meant.
+
+    HarnessFailure when one can't be written, or none is left.
+    """
     paths = matching(folder, patterns)
     if not paths and kind != "mended":
         raise HarnessFailure(
