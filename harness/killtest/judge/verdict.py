@@ -62,7 +62,7 @@ def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
 
 
 def _says_done(course: Course) -> bool:
-    """Whether the subject, or one of its copies, ended with 0 of itself: a fault may have ended all of them for good."""
+    """Whether the subject, or one of its copies, ended by itself with 0: faults may have ended all of them for good."""
     proper = oracle.proper_incarnations(course.incarnations)
     return course.ending == "finished" and any(one.ended_by == "itself" and one.exit == 0 for one in proper)
 
