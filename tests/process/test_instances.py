@@ -83,6 +83,31 @@ def test_a_request_belongs_to_the_copy_that_made_it(isolated: str, tmp_path: Pat
     assert verdict.traffic.late == 0
 
 
+def test_a_request_of_a_copy_s_daemon_belongs_to_that_copy(isolated: str, tmp_path: Path) -> None:
+    daemon = (
+        "import os, pathlib, sys, time, urllib.request\n"
+        "if os.fork(): os._exit(0)\n"
+        "os.setsid()\n"
+        "while not pathlib.Path('restarted').exists(): time.sleep(0.01)\n"
+        "urllib.request.urlopen(os.environ['KILLTEST_SITE_URL'] + '/list/1').read()\n"
+        "pathlib.Path('fetched').touch()\n"
+    )
+    before = f"""
+if mine == 0:
+    subprocess.run([sys.executable, "-c", {daemon!r}])
+    open("left", "w")
+while not os.path.exists("left"):
+    time.sleep(0.01)
+if mine == 1 and os.environ["KILLTEST_INCARNATION"] != "1":
+    open("restarted", "w")
+while os.environ["KILLTEST_INCARNATION"] != "1" and not os.path.exists("fetched"):
+    time.sleep(0.01)
+"""
+    evidence, verdict = trials.run(halves(tmp_path, before), "request:1 KILL instance=1", tmp_path=tmp_path)
+    assert [one.incarnation for one in evidence.requests if one.path == "/list/1"] == [0]
+    assert (evidence.course.orphans, verdict.outcome) == ((), "PASS")
+
+
 def test_the_owner_of_the_held_request_is_found_among_all_copies(isolated: str, tmp_path: Path) -> None:
     evidence, verdict = trials.run(halves(tmp_path), "request:/product/4 KILL scope=owner", tmp_path=tmp_path)
     assert course_of(evidence) == [(0, 0, "itself", 0), (1, 1, "fault", -9), (2, 1, "itself", 0)]

@@ -123,7 +123,7 @@ class Launcher(Protocol):
         """CPU seconds used by the subject's living processes, and how many there are."""
 
     def mains(self) -> tuple[Face, ...]:
-        """The main processes that run."""
+        """The main processes that run, and those of running copies that have left their trees, as daemons do."""
 
     def census(self, settle_s: float = 0.0) -> Census:
         """Who is left besides running copies, after at most `settle_s` seconds of waiting for it to end."""
