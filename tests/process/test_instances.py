@@ -6,8 +6,11 @@ from pathlib import Path
 import msgspec
 import pytest
 import trials
+from killtest.conduct import trial
 from killtest.judge.evidence import Evidence
-from killtest.plan.manifest import Limits, Subject
+from killtest.plan.campaign import Planned
+from killtest.plan.manifest import Limits, SiteNeeds, Subject
+from killtest.plan.schedule import Schedule
 from subjects import FAST, program
 
 # Copy 0 takes the odd products and copy 1 the even ones, each on a connection of its own for every page.
@@ -80,6 +83,31 @@ def test_a_request_belongs_to_the_copy_that_made_it(isolated: str, tmp_path: Pat
     assert verdict.traffic.late == 0
 
 
+def test_a_request_of_a_copy_s_daemon_belongs_to_that_copy(isolated: str, tmp_path: Path) -> None:
+    daemon = (
+        "import os, pathlib, sys, time, urllib.request\n"
+        "if os.fork(): os._exit(0)\n"
+        "os.setsid()\n"
+        "while not pathlib.Path('restarted').exists(): time.sleep(0.01)\n"
+        "urllib.request.urlopen(os.environ['KILLTEST_SITE_URL'] + '/list/1').read()\n"
+        "pathlib.Path('fetched').touch()\n"
+    )
+    before = f"""
+if mine == 0:
+    subprocess.run([sys.executable, "-c", {daemon!r}])
+    open("left", "w")
+while not os.path.exists("left"):
+    time.sleep(0.01)
+if mine == 1 and os.environ["KILLTEST_INCARNATION"] != "1":
+    open("restarted", "w")
+while os.environ["KILLTEST_INCARNATION"] != "1" and not os.path.exists("fetched"):
+    time.sleep(0.01)
+"""
+    evidence, verdict = trials.run(halves(tmp_path, before), "request:1 KILL instance=1", tmp_path=tmp_path)
+    assert [one.incarnation for one in evidence.requests if one.path == "/list/1"] == [0]
+    assert (evidence.course.orphans, verdict.outcome) == ((), "PASS")
+
+
 def test_the_owner_of_the_held_request_is_found_among_all_copies(isolated: str, tmp_path: Path) -> None:
     evidence, verdict = trials.run(halves(tmp_path), "request:/product/4 KILL scope=owner", tmp_path=tmp_path)
     assert course_of(evidence) == [(0, 0, "itself", 0), (1, 1, "fault", -9), (2, 1, "itself", 0)]
@@ -144,3 +172,18 @@ def test_what_a_killed_copy_leaves_behind_is_an_orphan_and_what_its_peers_run_is
     assert len(behind) == 1
     assert "time.sleep" in behind[0]
     assert len(evidence.course.orphans) == 1
+
+
+def test_each_fault_strikes_at_its_own_request_while_another_copy_starts_again_and_again(tmp_path: Path) -> None:
+    one = program(tmp_path, HALVES, Limits(restarts=1000))
+    text = HALVES.replace("BEFORE", "sys.exit(0 if os.path.exists('over') else 3) if mine else None")
+    text = text.replace("range(1 + mine, 7, 2)", "range(1, 61)").replace("AFTER", "open('over', 'w')")
+    (tmp_path / "crawl.py").write_text(text)
+    who = msgspec.structs.replace(one, instances=2, store=msgspec.structs.replace(one.store, path="out-*.jsonl"))
+    faults = tuple(f"request:/product/{number} bump:/product/{number}" for number in range(1, 60))
+    evidence = trial.run(
+        Planned(who, Schedule("s", faults), False), SiteNeeds(products=60, list_pages=1), tmp_path / "trial"
+    )
+    assert len(evidence.course.incarnations) > 3, "the second copy has not been started again"
+    struck = [(fault.planned, fault.status, fault.incarnation, fault.in_flight) for fault in evidence.course.faults]
+    assert struck == [(text, "struck", 0, (text.rpartition("bump:")[2],)) for text in faults]

@@ -140,8 +140,20 @@ def test_caller_that_dies_while_it_is_held_does_not_keep_the_post_busy(
     looked(post)
     assert due == [("b", 1)]
     assert not select.select([post], [], [], 0)[0]
-    post.disarm()
+    post.release()
     assert open_files() == before
+
+
+def test_who_is_held_stays_so_when_nothing_is_waited_for_any_more(post: MarkPost, call: Call) -> None:
+    post.arm(0, "b", 1)
+    caller = call()
+    caller.sendall(b"b\n")
+    looked(post)
+    post.disarm()
+    looked(post)
+    assert not select.select([caller], [], [], 0)[0]
+    post.release()
+    assert caller.recv(100) == GO_ON
 
 
 def test_more_callers_than_the_warden_can_have_cost_the_idlest_its_connection(

@@ -170,6 +170,8 @@ def test_a_fault_on_a_service_that_is_not_there_is_refused(tmp_path: Path) -> No
         check_faults(["request:1 service:valkey:KILL"], who, SMALL, "here")
     with pytest.raises(UsageError, match="runs as instance 0 alone"):
         check_faults(["request:1 KILL instance=1"], who, SMALL, "here")
+    with pytest.raises(UsageError, match=r"the calls of several instances side by side can't be counted .tiny has 2"):
+        check_faults(["syscall:fsync#3 KILL"], replace(who, instances=2), SMALL, "here")
     check_faults(["request:1 KILL", "request:1 service:valkey:KILL"], replace(who, services=("valkey",)), SMALL, "here")
 
 
@@ -189,6 +191,17 @@ def test_explore_refuses_what_no_snapshot_of_a_folder_holds(tmp_path: Path) -> N
             explore_run.run(Order(queued(tmp_path), {}, []), folder, None)  # type: ignore[arg-type]
     finally:
         folder.close()
+
+
+def test_explore_refuses_several_instances(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="tiny runs in 2 instances side by side"):
+        explore_run.check_explorable(replace(queued(tmp_path), services=(), instances=2))
+
+
+def test_settings_that_the_server_does_not_take_are_a_mistake_in_the_manifest(tmp_path: Path) -> None:
+    who = replace(queued(tmp_path), service={"valkey": {"nonsense": "yes"}})
+    with pytest.raises(UsageError, match=r"with the settings of \[service.valkey\]: .*Bad directive"):
+        run(who, tmp_path=tmp_path)
 
 
 def test_no_server_is_a_usage_error_with_both_ways_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,6 +36,19 @@ def test_a_request_trigger_holds_exactly_the_nth_page_request() -> None:
         assert [line["outcome"] for line in running.log()] == ["sent"] * 5
 
 
+def test_a_release_opens_nothing_for_a_request_that_came_due_unheard() -> None:
+    with site(*SMALL) as running:
+        running.control.ask("freeze")
+        running.control.ask("arm", kind="request", n=1)
+        client = running.client()
+        client.send("/product/1")
+        running.control.event("due")
+        running.control.ask("release", due=0)  # sent for the freeze, before the request had come
+        assert client.silent()
+        running.control.ask("release", due=1)
+        assert client.read()[0] == 200
+
+
 def test_a_request_trigger_for_a_path_counts_that_path() -> None:
     with site(*SMALL) as running:
         running.control.ask("arm", kind="request", n=2, path="/product/7")

@@ -226,6 +226,9 @@ class World:
     def disarm(self) -> None:
         self._armed = None
 
+    def disarm_mark(self) -> None:
+        self._mark = None
+
     def forget(self) -> None:
         self._mark, self._marks = None, 0
 

@@ -11,6 +11,7 @@ CODE = b"import os\nREVISION = 9  # of the parser\nOTHER_REVISION = 4\n"
 def test_change_counts_the_revision_up_and_nothing_else() -> None:
     assert edited("change", CODE) == b"import os\nREVISION = 10  # of the parser\nOTHER_REVISION = 4\n"
     assert edited("change", b"x = 1\n") == b"x = 1\n"
+    assert edited("change", b"\xef\xbb\xbfREVISION = 1\r\n") == b"\xef\xbb\xbfREVISION = 2\r\n"
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,7 @@ def test_change_counts_the_revision_up_and_nothing_else() -> None:
     [
         (CODE, 9),
         (b"REVISION = 1\r\nREVISION = 12\r\n", 12),
+        (b"\xef\xbb\xbfREVISION = 4\r\n", 4),
         (b"    REVISION = 3\n", None),
         (b"REVISION = one\n", None),
         (b"", None),

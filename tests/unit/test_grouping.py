@@ -60,6 +60,8 @@ def test_groups_are_the_most_frequent_values_of_the_last_readable_snapshot() -> 
     assert names_of([Snapshot(9, (of("z", 1),)), taken, late], "job", 2) == ("c", "a")
     assert names_of([taken], "job", 4) == ("c", "a", "b", "(group 4 of 4)")
     assert names_of([late], "job", 2) == ("(group 1 of 2)", "(group 2 of 2)")
+    joker = Snapshot(1, (of("(group 2 of 3)", 1),))
+    assert names_of([joker], "job", 3) == ("(group 2 of 3)", "((group 2 of 3))", "(group 3 of 3)")
 
 
 def test_each_product_is_wanted_once_for_each_group() -> None:

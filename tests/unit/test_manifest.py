@@ -59,6 +59,7 @@ def test_variant_changes_only_what_it_names(tmp_path: Path) -> None:
         (('"out.jsonl"', '"../out.jsonl"'), "must lie below the store folder"),
         (("[store]", 'services = ["mysql"]\n[store]'), "services: mysql; built: valkey"),
         (("[store]", '[service.valkey]\nappendfsync = "no"\n[store]'), 'without services = ["valkey"]'),
+        (("[store]", 'services = ["valkey", "valkey"]\n[store]'), "services: valkey, valkey: each one is named once"),
         (("[store]", 'reload = ["gone.py"]\n[store]'), "there is no such file beside the manifest"),
         (("[store]", 'reload = ["../gone.py"]\n[store]'), "must lie below the manifest's folder"),
         (("[store]", "instances = 0\n[store]"), "instances"),

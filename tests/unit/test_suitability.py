@@ -18,7 +18,7 @@ TWO = replace(ONE, name="two", instances=2)
         (TWO, ("request:1 KILL instance=2",), "two runs as instance 0 to 1"),
         (ONE, ("request:1 KILL restart=never",), "would leave nobody of one"),
         (TWO, ("request:1 KILL restart=never", "request:9 TERM instance=1 restart=never"), "would leave nobody of two"),
-        (TWO, ("syscall:fsync#1 KILL",), "the calls of several copies are not watched"),
+        (TWO, ("syscall:fsync#1 KILL",), "the calls of several instances side by side can't be counted"),
         (ONE, ("request:1 reload:touch",), "one declares no reload files"),
         (ONE, ("request:1 service:valkey:KILL",), "one has no service valkey"),
     ],

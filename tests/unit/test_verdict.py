@@ -13,6 +13,8 @@ def test_false_done_needs_a_finished_ending_and_missing_rows() -> None:
     assert judge(evidence(WITHOUT_3)).false_done is True
     assert judge(evidence(WITHOUT_3, requests=[])).false_done is True
     assert judge(evidence(CLEAN)).false_done is False
+    ended = (incarnation(exit=-9, ended_by="fault"), incarnation(1, ended_by="fault", instance=1))
+    assert judge(evidence(CLEAN, WITHOUT_3, incarnations=ended)).false_done is False, "faults ended it for good"
     for ending in ("crash_loop", "hung", "out_of_time", "refused_start", "unreadable_store"):
         assert judge(evidence(WITHOUT_3, ending=ending)).false_done is False
 

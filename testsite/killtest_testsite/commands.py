@@ -53,7 +53,9 @@ class Freeze(_Command, frozen=True):
 
 
 class Release(_Command, frozen=True):
-    """The fault has struck."""
+    """The fault has struck, which was the `due`-th that came due; null: open, whatever has come due."""
+
+    due: Natural | None = None
 
 
 class Open(_Command, frozen=True):

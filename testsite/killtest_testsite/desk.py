@@ -35,7 +35,7 @@ class Desk:
             commands.Elders: lambda command: self._traffic.elders.know(command.processes),
             commands.Disarm: lambda _: self._traffic.disarm(),
             commands.Freeze: self._freeze,
-            commands.Release: lambda _: self._traffic.gate.release(),
+            commands.Release: lambda command: self._traffic.release(command.due),
             commands.Open: lambda _: {"open": self._traffic.in_flight()},
             commands.Fence: lambda command: asdict(fence(self._servers, command.deadline_s)),
             commands.Stats: self._stats,

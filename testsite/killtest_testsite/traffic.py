@@ -89,7 +89,7 @@ class Traffic:
         self.requests = self.other = 0
         self._stock, self._log, self._emit, self._clock = stock, log, emit, clock
         self._armed: Trigger | None = None
-        self._seq = self._connected = 0
+        self._seq = self._connected = self._dues = 0
         gate.before_release = self.watch.look
         gate.expired = lambda: emit(HoldExpired(self._clock()))
 
@@ -183,6 +183,11 @@ class Traffic:
             if exchange.held_s is None:
                 exchange.held_s = now_s
 
+    def release(self, heard: int | None) -> None:
+        """Open the gate, unless more than `heard` triggers have come due so far: it is shut for those now."""
+        if heard is None or heard >= self._dues:
+            self.gate.release()
+
     def in_flight(self) -> list[OpenRequest]:
         """The requests that have arrived and are not over."""
         return [
@@ -235,6 +240,7 @@ class Traffic:
         if not trigger.strikes(exchange.path, exchange.n, exchange.path_n):
             return
         self._armed = None
+        self._dues += 1
         self.freeze()
         self._emit(
             Due(

@@ -141,15 +141,30 @@ class Conductor:
         peers = [one.number for one in self._lives.values()]
         # Named before the border is drawn: what they open is theirs on either side of it.
         self._stage.site.elders((*self._left, *self._stage.launcher.mains()) if peers else self._left)
-        self._stage.site.begin(number, peers)
+        self._draw_border(number, peers)
         life = self._lives[instance] = Life(number, self._stage.now(), instance, is_again)
         # Armed before the start: a fast subject's first request comes within a millisecond.
-        self._striker.begin(self._lives)
+        if not self._striker.begin(self._lives) and peers:
+            self._stage.site.release()
         order = msgspec.structs.replace(self._stage.order(number, instance), peers=tuple(peers))
         life.started_s = self._stage.launcher.start(order)
         self._activity = Activity(self._limits.idle_s, life.started_s)
         copy = {"instance": instance} if len(self._instances) > 1 else {}
         self._history.note("started", life.started_s, incarnation=number, again=is_again, **copy)
+
+    def _draw_border(self, number: int, peers: list[int]) -> None:
+        """What connects from here on is that incarnation's. What has come due among its peers strikes before.
+
+        Armed anew unheard, it would come due twice, and the next fault would strike in its place. The site stays
+        frozen until the next one is armed: a peer's request in between would be the one that it waits for.
+        """
+        is_news = True
+        while is_news:
+            if peers:
+                self._stage.site.freeze()
+                self._stage.launcher.disarm_mark()
+            self._stage.site.begin(number, peers)
+            is_news = bool(peers) and self._drain()
 
     def _hear(self, event: Event) -> None:
         life = next((one for one in self._lives.values() if one.number == event.get("incarnation")), None)
@@ -295,10 +310,13 @@ class Conductor:
             left_behind=[face.command for face in left],
         )
 
-    def _drain(self) -> None:
-        """Take in what the site had still to say of this incarnation; a trigger that came due too late is let go."""
+    def _drain(self) -> bool:
+        """Take in what was still to be said, if anything; a trigger that came due too late is let go."""
+        is_news = False
         while (event := self._stage.next_event(self._stage.now())) is not None:
+            is_news = True
             self._hear(event)
+        return is_news
 
     def _let_go(self, event: Event) -> None:
         """A trigger came due when its incarnation had ended: nobody is struck."""

@@ -55,7 +55,7 @@ class Site(Protocol):
         """A fault is due: no byte leaves until `release`; what is in flight."""
 
     def release(self) -> None:
-        """Let held answers go out."""
+        """Let held answers go out, unless a trigger has come due of which nobody has heard yet."""
 
     def open(self) -> tuple[OpenRequest, ...]:
         """The requests in flight."""
@@ -75,6 +75,14 @@ class SiteHandle:
         connection = socket(AF_UNIX, SOCK_STREAM)
         connection.connect(str(control))
         self.channel = Channel(connection, "site")
+        # How many triggers that came due were heard: what has come due since keeps the site frozen.
+        self._heard = 0
+
+    def next_event(self) -> Message:
+        """The oldest of its events that nobody has heard yet; IndexError without one."""
+        event = self.channel.events.popleft()
+        self._heard += event["event"] == "due"
+        return event
 
     def begin(self, incarnation: int, peers: Sequence[int] = ()) -> None:
         """Start a new incarnation's counting."""
@@ -111,7 +119,7 @@ class SiteHandle:
 
     def release(self) -> None:
         """Let held answers go out."""
-        self.channel.call("release")
+        self.channel.call("release", due=self._heard)
 
     def open(self) -> tuple[OpenRequest, ...]:
         """The requests in flight."""

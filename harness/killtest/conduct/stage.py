@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 
 from killtest.conduct import site
-from killtest.errors import HarnessFailure
+from killtest.errors import HarnessFailure, Refused, UsageError
 from killtest.halt import Halt
 from killtest.jobdir import border
 from killtest.judge import grouping
@@ -108,7 +108,12 @@ class RealStage:
         conf = place / "server.conf"
         conf.write_text(server_program.configuration(self.subject.service.get(name, {}), place), "utf-8")
         program = server_program.require(self.subject.name)
-        return self.launcher.open_service(name, [program.path, str(conf)], place)
+        try:
+            return self.launcher.open_service(name, [program.path, str(conf)], place)
+        except Refused as error:
+            if name not in self.subject.service:
+                raise
+            raise UsageError(f"{self.subject.name}: with the settings of [service.{name}]: {error}") from None
 
     def _set_up(self) -> None:
         for command in self.subject.setup:
@@ -129,16 +134,17 @@ class RealStage:
         """The next event of warden or site; None once it is `until_s`. HarnessFailure when one of them is gone."""
         channels: tuple[Channel, ...] = (self.launcher.channel, self.site.channel)
         while True:
-            for channel in channels:
-                if channel.events:
-                    return _unless_a_service_ended(channel.events.popleft())
+            if self.launcher.channel.events:
+                return _unless_a_service_ended(self.launcher.channel.events.popleft())
+            if self.site.channel.events:
+                return self.site.next_event()
             # A look at the sockets comes before the deadline: a harness that was stopped for a while must hear
             # what happened meanwhile before it gives anybody up.
             ready = self._selector.select(max(0.0, until_s - self.now()))
             if not ready:
                 return None
             for key, _ in ready:
-                channel = key.fileobj  # type: ignore[assignment]  # only channels are registered
+                channel: Channel = key.fileobj  # type: ignore[assignment]  # only channels are registered
                 channel.pump()
             gone = [channel.peer for channel in channels if channel.is_closed and not channel.events]
             if gone:

@@ -60,13 +60,19 @@ class Striker:
         """The faults still to come, as text."""
         return [fault.text for fault in self._pending]
 
-    def begin(self, lives: Mapping[int, Life]) -> None:
-        """The newest of `lives` (by instance; looked at later too) is about to start: site and marks count from 0."""
+    def begin(self, lives: Mapping[int, Life]) -> bool:
+        """The newest of `lives` (by instance; looked at later too) is about to start: site and marks count from 0.
+
+        True when the site must stay as it is.
+        """
         self._lives = lives
         self._newest = max(life.number for life in lives.values())
-        for life in lives.values():
+        self._disarm()
+        return self.arm()
+
+    def _disarm(self) -> None:
+        for life in self._lives.values():
             life.is_armed = False
-        self.arm()
 
     def hand_over(self, life: Life) -> None:
         """That incarnation has ended: what is armed in it and meant for no certain copy is armed in another."""
@@ -141,6 +147,9 @@ class Striker:
     def hear(self, life: Life, event: dict[str, Any]) -> None:
         """The fact that the armed fault waits for: a mark, or a request or response at the frozen site."""
         due_s = event["t_s"]
+        if not _is_of_an_instance(self._pending[0]):
+            # Told of whose request it is; the newest may not have begun.
+            life = next((one for one in self._lives.values() if one.number == event["incarnation"]), life)
         if event["event"] in ("mark", "step"):
             self._strike_while_it_waits(life, due_s)
         elif not self._lacks_rows(life, due_s):
@@ -180,7 +189,7 @@ class Striker:
             self._act(life, due_s, in_flight)
             return
         strike = self._first_blow(fault, life, ends)
-        life.is_armed = False
+        self._disarm()
         # The owner may belong to another copy than the one that waited.
         life = next((one for one in self._lives.values() if one.number == strike.incarnation), life)
         if not strike.targets and fault.steps:
@@ -202,7 +211,7 @@ class Striker:
     def _act(self, life: Life, due_s: float, in_flight: tuple[OpenRequest, ...]) -> None:
         """Begin a fault that is no signal: nobody is ended by it, and the site is frozen for its first step alone."""
         fault, site = self._pending.popleft(), self._field.site
-        life.is_armed = False
+        self._disarm()
         self._act_life = life
         strike = self._acts.begin(fault, life)
         for path in fault.bumps:

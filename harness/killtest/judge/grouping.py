@@ -19,7 +19,12 @@ def names_of(snapshots: Sequence[Snapshot], column: str, groups: int) -> tuple[s
     found = (group_of(row, column) for row in (readable[-1].rows if readable else ()))
     counts = Counter(name for name in found if name is not None)
     names = [name for name, _ in sorted(counts.items(), key=lambda one: (-one[1], one[0]))][:groups]
-    return tuple(names + [f"(group {number} of {groups})" for number in range(len(names) + 1, groups + 1)])
+    for number in range(len(names) + 1, groups + 1):
+        name = f"(group {number} of {groups})"
+        while name in names:  # a group may call itself so
+            name = f"({name})"
+        names.append(name)
+    return tuple(names)
 
 
 def grouped(truth: Truth, names: Sequence[str]) -> Truth:

@@ -53,12 +53,18 @@ def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
         cause=cause,
         data=data,
         traffic=traffic.count(requests, truth.minimum, baseline, data.distinct, truth.groups),
-        false_done=course.ending == "finished" and bool(data.lost or data.missed),
+        false_done=_says_done(course) and bool(data.lost or data.missed),
         # Of a trial with faults it would be no finding: they may have left rows that the next start mends.
         not_idempotent=oracle.changed_again(course) if evidence.is_control else None,
         problem=problem,
         ending_detail=ending.detail_of(course, requests),
     )
+
+
+def _says_done(course: Course) -> bool:
+    """Whether the subject, or one of its copies, ended by itself with 0: faults may have ended all of them for good."""
+    proper = oracle.proper_incarnations(course.incarnations)
+    return course.ending == "finished" and any(one.ended_by == "itself" and one.exit == 0 for one in proper)
 
 
 def unknown(problem: str) -> Verdict:

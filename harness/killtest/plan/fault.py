@@ -269,7 +269,11 @@ def _completed(on: str, steps: tuple[Step, ...], text: str) -> tuple[Step, ...]:
     """What is broken is mended some time, and a service that was killed comes back, at once where nothing is said."""
     names = [step.signal for step in steps]
     if on == "reload":
-        return (*steps, Step("mended", _MENDED_S)) if names == ["broken"] else steps
+        steps = (*steps, Step("mended", _MENDED_S)) if names == ["broken"] else steps
+        turns = [step.signal for step in steps if step.signal in ("broken", "mended")]
+        if turns != ["broken", "mended"] * (len(turns) // 2):
+            raise UsageError(f'fault "{text}": mended goes behind broken, each time: reload:broken+mended@2')
+        return steps
     if names not in (["KILL"], ["KILL", "START"]):
         raise UsageError(f'fault "{text}": a service takes KILL, or KILL+START@S to come back S seconds later')
     return steps

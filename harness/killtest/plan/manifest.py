@@ -9,6 +9,7 @@ from msgspec import Meta
 
 from killtest import toml_file
 from killtest.errors import UsageError
+from killtest.reload import code_copy
 
 Positive = Annotated[float, Meta(gt=0)]
 Command = Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -145,14 +146,19 @@ def _check_reload(subject: Subject, path: Path) -> None:
     for pattern in subject.reload:
         if not _lies_below(pattern):
             raise UsageError(f"{path}: reload {pattern!r} must lie below the manifest's folder")
-        if not any(found.is_file() for found in path.resolve().parent.glob(pattern)):
-            raise UsageError(f"{path}: reload {pattern!r}: there is no such file beside the manifest")
+        if not code_copy.matching(path.resolve().parent, [pattern]):
+            raise UsageError(
+                f"{path}: reload {pattern!r}: there is no such file beside the manifest; hidden folders, results and "
+                "links to elsewhere do not count, as a trial edits its own copy"
+            )
 
 
 def _check_services(subject: Subject, path: Path) -> None:
     unknown = [name for name in subject.services if name not in BUILT_SERVICES]
     if unknown:
         raise UsageError(f"{path}: services: {', '.join(unknown)}; built: {', '.join(BUILT_SERVICES)}")
+    if len(set(subject.services)) < len(subject.services):
+        raise UsageError(f"{path}: services: {', '.join(subject.services)}: each one is named once")
     idle = [name for name in subject.service if name not in subject.services]
     if idle:
         raise UsageError(f'{path}: [service.{idle[0]}] without services = ["{idle[0]}"]')

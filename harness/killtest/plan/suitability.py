@@ -34,6 +34,8 @@ def _missing_part(fault: Fault, who: Subject) -> str | None:
     """What the fault acts on and the subject's manifest does not have."""
     if fault.service and fault.service not in who.services:
         return f'{who.name} has no service {fault.service} (services = ["{fault.service}"] in its manifest)'
+    if fault.trigger.kind == "syscall" and who.instances > 1:
+        return f"the calls of several instances side by side can't be counted ({who.name} has {who.instances})"
     if fault.bumps and who.store.groups > 1:
         # Whose answer it was can't be told from a request, nor, then, which version a group was given.
         return f"a changed page can't be judged where the rows of {who.name} are there for each of several groups"
@@ -42,8 +44,6 @@ def _missing_part(fault: Fault, who: Subject) -> str | None:
     if any(step.signal == "change" for step in fault.steps) and not _has_revision(who):
         files = ", ".join(who.reload)
         return f"reload:change counts up a line REVISION = N, and no reload file of {who.name} has one ({files})"
-    if fault.trigger.kind == "syscall" and who.instances > 1:
-        return f"the calls of several copies are not watched, and {who.name} runs as {who.instances}"
     if fault.instance >= who.instances:
         last = who.instances - 1
         return f"{who.name} runs as instance 0" + (f" to {last}" if last else " alone") + " (instances in its manifest)"

@@ -32,6 +32,7 @@ class Checkpoints:
         self._armed_step: tuple[str, int] | None = None
         self.commands: dict[str, Callable[[Message], Message]] = {
             "arm_mark": self._arm_mark,
+            "disarm_mark": self._disarm_mark,
             "release_mark": self._release_mark,
             "arm_step": self._arm_step,
             "release_step": self._release_step,
@@ -80,6 +81,10 @@ class Checkpoints:
         self.marks.arm(request["incarnation"], request["name"], request["n"])
         return {}
 
+    def _disarm_mark(self, _: Message) -> Message:
+        self.marks.disarm()
+        return {}
+
     def _release_mark(self, _: Message) -> Message:
         self.marks.release()
         return {}
@@ -99,6 +104,7 @@ class Checkpoints:
 
     def _forget(self, _: Message) -> Message:
         self.marks.disarm()
+        self.marks.release()
         self._armed_step = None
         if self._supervisor:
             self._supervisor.disarm()

@@ -101,6 +101,9 @@ class Launcher(Protocol):
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:
         """Say `mark`, and keep the subject waiting, when that incarnation announces `name` for the n-th time."""
 
+    def disarm_mark(self) -> None:
+        """Forget the armed mark; who waits at one goes on waiting."""
+
     def forget(self) -> None:
         """Forget the armed mark or step, and let whoever waits at it go on."""
 
@@ -120,7 +123,7 @@ class Launcher(Protocol):
         """CPU seconds used by the subject's living processes, and how many there are."""
 
     def mains(self) -> tuple[Face, ...]:
-        """The main processes that run."""
+        """The main processes that run, and those of running copies that have left their trees, as daemons do."""
 
     def census(self, settle_s: float = 0.0) -> Census:
         """Who is left besides running copies, after at most `settle_s` seconds of waiting for it to end."""
@@ -194,6 +197,10 @@ class WardenLauncher:
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:
         """Wait for a mark."""
         self.channel.call("arm_mark", incarnation=incarnation, name=name, n=n)
+
+    def disarm_mark(self) -> None:
+        """Wait for no mark."""
+        self.channel.call("disarm_mark")
 
     def forget(self) -> None:
         """Wait for nothing."""

@@ -68,9 +68,8 @@ class MarkPost:
         self._armed = ((incarnation, name), n)
 
     def disarm(self) -> None:
-        """Wait for nothing, and answer whoever waits."""
+        """Wait for nothing; who is kept waiting stays so until `release`."""
         self._armed = None
-        self.release()
 
     def release(self) -> None:
         """Answer whoever was kept waiting."""

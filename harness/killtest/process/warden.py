@@ -226,8 +226,10 @@ class Warden:
         return {"waits": [f"{one.pid} {tree.command_of(one)[:80]}: {waits_for(one)}" for one in living]}
 
     def _running_mains(self, _: Message) -> Message:
-        living = [tree.identify(pid) for pid in self._mains]
-        return {"mains": [self._face(one) for one in living if one is not None]}
+        """The main processes, and those of running copies that have left their trees, as daemons do."""
+        running = {incarnation for incarnation, _ in self._mains.values()}
+        tops = [one for one in self._kin.living() if tree.parent_of(one) == os.getpid() and not tree.is_zombie(one)]
+        return {"mains": [self._face(one) for one in tops if self._kin.incarnation_of(one) in running]}
 
     def _census(self, request: Message) -> Message:
         """The subject's processes besides those of running copies: living ones and zombies, counted apart."""

@@ -3,8 +3,9 @@
 import re
 
 _BROKEN = b")killtest broke this line"
-# A line of its own, as `REVISION = 3` or `REVISION = 3  # …`, in Python or whatever else calls it so.
-_REVISION = re.compile(rb"^(REVISION = )([0-9]{1,18})(?![0-9])", re.MULTILINE)
+# A line of its own, as `REVISION = 3` or `REVISION = 3  # …`, in Python or whatever else calls it so. A byte order mark
+# may stand before the first line.
+_REVISION = re.compile(rb"^((?:\xef\xbb\xbf)?REVISION = )([0-9]{1,18})(?![0-9])", re.MULTILINE)
 
 
 def edited(kind: str, text: bytes) -> bytes:

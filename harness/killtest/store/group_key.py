@@ -15,7 +15,7 @@ def grouped(rows: Rows, column: str) -> Rows:
     """
     if rows.rows and not any(column in row.values for row in rows.rows):
         names = ", ".join(dict.fromkeys(name for row in rows.rows for name in row.values))
-        raise QueryError(f"store: no column {column!r} for the group, only {names}")
+        raise QueryError(f"store: no column {column!r} for the group, only {names or 'that of the key'}")
     return msgspec.structs.replace(rows, rows=tuple(_keyed(rows.rows, column)))
 
 
