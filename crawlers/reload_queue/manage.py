@@ -24,7 +24,8 @@ class FreshLoader(importlib.machinery.SourceFileLoader):
 
 def fresh_finder(path: str) -> importlib.machinery.FileFinder:
     """Find modules below this folder without bytecode; ImportError leaves all others to Python's own finders."""
-    if not Path(path).resolve().is_relative_to(ROOT):
+    here = Path(path)
+    if not (here.absolute().is_relative_to(ROOT) or here.resolve().is_relative_to(ROOT)):  # a folder may be a link
         raise ImportError(f"{path} is not part of this program")
     return importlib.machinery.FileFinder(path, (FreshLoader, importlib.machinery.SOURCE_SUFFIXES))
 

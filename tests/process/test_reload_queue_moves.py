@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import redis
 from crawling import audit, progress
 from crawling.page import Follow
 from crawling.task_queue import Answer, Seat, Task, TaskQueue
@@ -316,3 +317,15 @@ def test_the_recount_sees_what_is_wrong(queue: Any, server: Server) -> None:
         "j http://shop/x: its job does not know it",
         "l http://shop/: nobody knows its job",
     ]
+
+
+def test_children_that_cannot_be_read_leave_the_task_as_it_was(queue: Any, server: Server) -> None:
+    job, _ = queue.submit("n", "shop", START, "j")
+    claimed(queue, "a:1")
+    task = taken(queue, seat())
+    with pytest.raises(redis.ResponseError):
+        queue.queue.finish(seat(), task, [Follow(f"{START}?\ud800")], take=False)
+    assert counts(server, job) == (1, 1, 0, 0)
+    assert audit.complaints(server.client) == []
+    queue.finish(seat(), task, [], take=False)
+    assert counts(server, job) == (0, 1, 1, 0)

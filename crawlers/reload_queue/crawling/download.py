@@ -73,13 +73,23 @@ def _follow(http: urllib3.PoolManager, url: str) -> Fetched:
         answer = _get(http, here)
         if answer.status == 200:
             return Fetched(here, answer.data)
-        there = urljoin(here, answer.headers.get("Location", ""))
+        there = _leads_to(here, answer)
         if not 300 <= answer.status < 400 or there == here:
             raise Refused(f"HTTP {answer.status}")
         if urlsplit(there).netloc != urlsplit(url).netloc:
             raise Refused(f"HTTP {answer.status}: leads to another site, {there}")
         here = there
     raise Refused(f"more than {REDIRECTS} redirects, the last to {here}")
+
+
+def _leads_to(here: str, answer: urllib3.BaseHTTPResponse) -> str:
+    location = answer.headers.get("Location", "")
+    try:
+        there = urljoin(here, location)
+        urlsplit(there)  # raises for some that are joined
+    except ValueError as error:
+        raise Refused(f"HTTP {answer.status}: leads to {location}, which is no URL ({error})") from error
+    return there
 
 
 def _get(http: urllib3.PoolManager, url: str) -> urllib3.BaseHTTPResponse:
@@ -98,7 +108,7 @@ def retry_after_s(header: str | None, now: datetime) -> float:
     """Seconds that a Retry-After header asks to wait: a number or an HTTP date; 0 if absent or unreadable."""
     if not header:
         return 0.0
-    if header.strip().isdigit():
+    if header.strip().isdecimal():
         return float(header)
     try:
         date = parsedate_to_datetime(header)

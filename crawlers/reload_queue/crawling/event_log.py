@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
+from contextlib import suppress
 
 Say = Callable[[str], None]
 
@@ -15,6 +16,7 @@ def speaker(who: str) -> Say:
     def say(what: str) -> None:
         line = " ".join(what.split())  # a driver's error may have several lines
         # One write for a whole line, so that lines of many processes stay whole.
-        os.write(2, f"[{time.clock_gettime(time.CLOCK_MONOTONIC):.3f}] {who}: {line}\n".encode(errors="replace"))
+        with suppress(OSError):  # a full disk, or nobody who reads: no reason to end
+            os.write(2, f"[{time.clock_gettime(time.CLOCK_MONOTONIC):.3f}] {who}: {line}\n".encode(errors="replace"))
 
     return say

@@ -15,10 +15,20 @@ Print = tuple[int, int, str]
 Prints = Mapping[str, Print]
 
 
+def sources(root: Path) -> list[Path]:
+    """All files of code, in order. Hidden ones are none: editors and file systems leave them, some as dead links."""
+    found = (path for folder in FOLDERS for path in (root / folder).rglob(PATTERN))
+    return sorted(path for path in found if path.is_file() and not _is_hidden(path.relative_to(root)))
+
+
+def _is_hidden(path: Path) -> bool:
+    return any(part.startswith(".") for part in path.parts)
+
+
 def take(root: Path) -> dict[str, Print]:
     """By path below `root`: time of change (ns), size (bytes), hash of the content. Without files that vanish."""
     found: dict[str, Print] = {}
-    for path in sorted(path for folder in FOLDERS for path in (root / folder).rglob(PATTERN)):
+    for path in sources(root):
         try:
             about, content = path.stat(), path.read_bytes()
         except FileNotFoundError:  # between the listing and the look: deleted, or replaced by an editor

@@ -8,7 +8,7 @@ import signal
 from django.conf import settings
 from django.db import Error as DatabaseError
 
-from crawling import handover, lifeline, reloader, spider_book, storage
+from crawling import code_check, handover, lifeline, reloader, spider_book, storage
 from crawling.crawl_options import CrawlOptions
 from crawling.crew import Crew
 from crawling.event_log import Say, speaker
@@ -28,10 +28,12 @@ def run(options: CrawlOptions) -> int:
     descriptor = int(os.environ[handover.LIFELINE])
     line, rest = lifeline.first_line(descriptor)
     told = handover.parse(line)
-    if not _database_is_there(say):
-        return MISUSED
-    for name in spider_book.names():
-        spider_book.load(name)
+    with lifeline.tied(descriptor):
+        if not _database_is_there(say):
+            return MISUSED
+    with lifeline.tied(descriptor, code_check.LONGEST_S):  # the outer main finds out why, and waits for a mend
+        for name in spider_book.names():
+            spider_book.load(name)
     # Before any thread starts and before any connection is opened: this forks.
     crew = Crew(lambda slot, alive, orders: _be_worker(Seat(options.instance, told.token, slot), alive, orders))
     instance = Instance(options, told, crew, TaskQueue(connect(settings.REDIS_URL)), say)

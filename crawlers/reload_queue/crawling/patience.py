@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 import redis
+from redis.exceptions import ClusterDownError, MasterDownError, TryAgainError
 
 Result = TypeVar("Result")
 
@@ -17,6 +18,16 @@ LONGEST_S = 2.0
 # Answers of a server that is there but cannot work at the moment: still loading, disk full, out of memory, a
 # script that runs too long, a replica or a cluster that is being rearranged.
 PASSING = ("LOADING", "MISCONF", "OOM", "BUSY", "READONLY", "MASTERDOWN", "TRYAGAIN", "CLUSTERDOWN")
+# The client cuts the code off the texts of these.
+PASSING_KINDS = (
+    redis.ConnectionError,
+    redis.TimeoutError,
+    redis.OutOfMemoryError,
+    redis.ReadOnlyError,
+    MasterDownError,
+    TryAgainError,
+    ClusterDownError,
+)
 
 
 class GivenUp(Exception):
@@ -25,9 +36,7 @@ class GivenUp(Exception):
 
 def passes(error: redis.RedisError) -> bool:
     """Whether an error may go away by itself."""
-    if isinstance(error, (redis.ConnectionError, redis.TimeoutError)):
-        return True
-    return str(error).startswith(PASSING)
+    return isinstance(error, PASSING_KINDS) or str(error).startswith(PASSING)
 
 
 def delay_s(failures: int) -> float:

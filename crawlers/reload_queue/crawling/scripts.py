@@ -197,10 +197,11 @@ local state = holds(ARGV[1], ARGV[2])
 if state ~= 'ok' then return {state} end
 if call('HGET', P .. 'hand:' .. ARGV[1], ARGV[3]) == ARGV[4] then
   local job, url = split(ARGV[4])
+  local children = cjson.decode(ARGV[5]) -- before anything is written: an error does not undo that
   if ARGV[6] ~= '' then
     fail(job, url, ARGV[6])
   elseif settle(job, url, 'finished', 'finished') then
-    for _, child in ipairs(cjson.decode(ARGV[5])) do add(job, child[1], child[2]) end
+    for _, child in ipairs(children) do add(job, child[1], child[2]) end
     call('HDEL', P .. 'meta:' .. job, url)
     close(job)
   end

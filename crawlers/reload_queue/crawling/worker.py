@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import traceback
 from collections.abc import Callable, Iterable
@@ -24,6 +25,7 @@ ROOT = Path(__file__).resolve().parents[1]
 IDLE_FIRST_S = 0.02
 IDLE_LONGEST_S = 0.25
 LAPSED_S = 0.1
+LONGEST_REASON = 1000  # characters: a spider's error may quote a whole page
 
 
 class Fenced(Exception):
@@ -71,8 +73,8 @@ class Worker:
         try:
             children = self._page(task)
         except (PageFailed, download.Refused) as error:
-            self.say(f"failed: {task.url} of {task.job}: {error}")
-            reason = str(error)
+            reason = str(error).encode(errors="replace").decode()[:LONGEST_REASON]
+            self.say(f"failed: {task.url} of {task.job}: {reason}")
             return self._tell(lambda take: self.queue.fail(self.seat, task, reason, take=take))
         except storage.Lost as error:
             self.say(f"dropped: {task.url} of {task.job}: the task is no longer ours ({error})")
@@ -107,6 +109,8 @@ class Worker:
                 if not failures:
                     self.say(f"the database does not answer ({error}); trying again")
                 failures += 1
+            except (TypeError, ValueError, ArithmeticError) as error:  # what no column can hold
+                raise PageFailed(described(error)) from error
             if self.orders.stopped_within(patience.delay_s(failures)):
                 raise download.Interrupted
 
@@ -132,13 +136,13 @@ class Worker:
 
 
 def _parsed(spider_name: str, page: Page) -> tuple[list[Row], list[Follow], int]:
-    """What a spider makes of a page, and its revision. Raises PageFailed when it raises."""
+    """What a spider makes of a page, and its revision. Raises PageFailed when it raises, or makes what cannot be."""
     try:
         spider = spider_book.load(spider_name)
         found = list(spider.parse(page))
+        return _sorted(found), _children(found), int(getattr(spider, "REVISION", 0))
     except Exception as error:  # the spider is not ours: whatever it raises fails this page and no more
         raise PageFailed(described(error)) from error
-    return _sorted(found), _children(found), int(getattr(spider, "REVISION", 0))
 
 
 def _sorted(found: Iterable[object]) -> list[Row]:
@@ -146,7 +150,9 @@ def _sorted(found: Iterable[object]) -> list[Row]:
 
 
 def _children(found: Iterable[object]) -> list[Follow]:
-    return [one for one in found if isinstance(one, Follow) and is_page(one.url)]
+    children = [one for one in found if isinstance(one, Follow) and is_page(one.url)]
+    json.dumps([dict(one.meta) for one in children])  # raises here, not where the queue is told
+    return children
 
 
 def described(error: BaseException) -> str:
