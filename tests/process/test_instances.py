@@ -108,6 +108,13 @@ while os.environ["KILLTEST_INCARNATION"] != "1" and not os.path.exists("fetched"
     assert (evidence.course.orphans, verdict.outcome) == ((), "PASS")
 
 
+def test_an_incarnation_of_another_copy_is_not_struck(tmp_path: Path) -> None:
+    evidence, _ = trials.run(halves(tmp_path), "0/request:1 KILL instance=1", "0/request:1 KILL", tmp_path=tmp_path)
+    assert [(fault.status, fault.incarnation) for fault in evidence.course.faults] == [
+        ("not_reached", None), ("struck", 0),
+    ]  # fmt: skip
+
+
 def test_the_owner_of_the_held_request_is_found_among_all_copies(isolated: str, tmp_path: Path) -> None:
     evidence, verdict = trials.run(halves(tmp_path), "request:/product/4 KILL scope=owner", tmp_path=tmp_path)
     assert course_of(evidence) == [(0, 0, "itself", 0), (1, 1, "fault", -9), (2, 1, "itself", 0)]

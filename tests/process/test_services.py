@@ -147,7 +147,7 @@ def test_a_service_that_ends_of_itself_is_our_failure(tmp_path: Path) -> None:
 
 
 def test_a_service_that_does_not_start_says_why(tmp_path: Path) -> None:
-    with pytest.raises(HarnessFailure, match=r"service valkey did not start: .*services/valkey/log"):
+    with pytest.raises(UsageError, match=r"service valkey did not start: .*services/valkey/log"):
         run(queued(tmp_path, appendfsync="sometimes"), tmp_path=tmp_path)
 
 
@@ -199,9 +199,10 @@ def test_explore_refuses_several_instances(tmp_path: Path) -> None:
 
 
 def test_settings_that_the_server_does_not_take_are_a_mistake_in_the_manifest(tmp_path: Path) -> None:
-    who = replace(queued(tmp_path), service={"valkey": {"nonsense": "yes"}})
-    with pytest.raises(UsageError, match=r"with the settings of \[service.valkey\]: .*Bad directive"):
-        run(who, tmp_path=tmp_path)
+    for settings, said in (({"nonsense": "yes"}, "Bad directive"), ({"requirepass": "x"}, "asks for a password")):
+        who = replace(queued(tmp_path), service={"valkey": settings})
+        with pytest.raises(UsageError, match=rf"with the settings of \[service.valkey\]: .*{said}"):
+            run(who, tmp_path=tmp_path)
 
 
 def test_no_server_is_a_usage_error_with_both_ways_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -63,3 +63,10 @@ def test_an_edit_of_files_that_the_subject_has_removed_is_no_strike(code: Path) 
     with pytest.raises(HarnessFailure, match="removed all reload files"):
         code_copy.apply("touch", code, ["spiders/*.py"])
     assert code_copy.apply("mended", code, ["spiders/*.py"]).files == ()
+
+
+def test_files_that_say_different_revisions_are_all_changed_and_no_row_is_of_old_code_for_that(code: Path) -> None:
+    (code / "spiders" / "other.py").write_text("REVISION = 7\n")
+    done = code_copy.apply("change", code, ["spiders/*.py"])
+    assert (done.files, done.revision) == (("spiders/other.py", "spiders/shop.py"), None)
+    assert (code / "spiders" / "other.py").read_text() == "REVISION = 8\n"

@@ -71,3 +71,7 @@ def test_a_manifests_settings_come_before_the_defaults_and_behind_what_we_need()
     lines = dict(line.split(" ", 1) for line in text.splitlines())
     assert (lines["appendonly"], lines["appendfsync"], lines["save"]) == ("yes", "everysec", "60 1")
     assert (lines["bind"], lines["dir"], lines["daemonize"]) == ("127.0.0.1", '"/a b"', "no")
+
+
+def test_quotes_and_backslashes_in_the_folder_s_name_are_escaped() -> None:
+    assert '\ndir "/a\\"b\\\\c"\n' in server_program.configuration({}, Path('/a"b\\c'))

@@ -5,6 +5,7 @@ from evidence_builder import CLEAN, crawl, evidence, incarnation, struck
 from killtest.judge.evidence import FaultRecord
 from killtest.judge.verdict import Control, judge, unknown, worst
 from killtest.process.launcher import Face
+from killtest.store.rows import Row
 
 WITHOUT_3 = [one for one in CLEAN if one.key != "SKU-00003"]
 
@@ -93,3 +94,10 @@ def test_worst_outcome_wins() -> None:
     assert worst(["PASS", "UNKNOWN", "FAIL"]) == "FAIL"
     assert worst(["PASS", "UNKNOWN"]) == "UNKNOWN"
     assert worst(["PASS"]) == "PASS"
+
+
+@pytest.mark.parametrize(("last", "changes"), [(CLEAN, False), (WITHOUT_3, True)])
+def test_again_starts_of_copies_are_compared_behind_the_last_of_them(last: list[Row], changes: bool) -> None:
+    copies = tuple(incarnation(number, number >= 2, instance=number % 2) for number in range(4))
+    taken = evidence(CLEAN, CLEAN, WITHOUT_3, last, again=2, is_control=True, incarnations=copies)
+    assert judge(taken).not_idempotent is changes

@@ -78,7 +78,7 @@ def _reloaded(entry: Entry) -> str:
     files = entry["files"]
     named = files[0] if len(files) == 1 else f"{len(files)} files"
     whose = f" of instance {entry['instance']}" if entry["instance"] else ""
-    revision = f": revision {entry['revision']}" if entry["kind"] == "change" else ""
+    revision = f": revision {entry['revision']}" if entry["kind"] == "change" and entry["revision"] is not None else ""
     return f"reload:{entry['kind']} in {named}{whose}{revision}"
 
 

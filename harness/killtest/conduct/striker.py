@@ -115,10 +115,10 @@ class Striker:
         return False
 
     def _is_past(self, fault: Fault) -> bool:
-        """Whether it waits for an incarnation that has ended, or a copy that is not started again."""
+        """Whether it waits in vain: for an incarnation that ended or is another copy's, or a copy that is over."""
         if fault.incarnation is not None:
-            is_running = any(life.number == fault.incarnation for life in self._lives.values())
-            return fault.incarnation < self._newest and not is_running
+            life = next((life for life in self._lives.values() if life.number == fault.incarnation), None)
+            return fault.instance not in (0, life.instance) if life else fault.incarnation < self._newest
         return _is_of_an_instance(fault) and fault.instance in self._over and bool(self._lives)
 
     def _meant(self) -> Life | None:

@@ -143,7 +143,9 @@ def changed_again(course: Course) -> bool | None:
     proper = len(proper_incarnations(course.incarnations))
     # One that was given up on says nothing about the rows: it may have been on its way to the same ones.
     ended = {one.number for one in course.incarnations[proper:] if one.ended_by != "limit"}
-    after = [one for one in course.snapshots[proper:] if one.incarnation in ended]
+    # Of copies side by side the last to end counts: behind the others one may be at work on its rows.
+    copies = len({one.instance for one in course.incarnations})
+    after = [one for one in course.snapshots[proper + copies - 1 :: copies] if one.incarnation in ended]
     if not after:
         return None
     before = _content(course.snapshots[proper - 1])

@@ -46,7 +46,8 @@ def require(wanted_by: str) -> ServerProgram:
 def configuration(settings: dict[str, str], folder: Path) -> str:
     """The server's configuration file; what makes it reachable and keeps its data in `folder` has the last word."""
     told = {"appendonly": "yes", "appendfsync": "always", "save": '""'} | settings
-    ours = {"bind": "127.0.0.1", "dir": f'"{folder}"', "daemonize": "no", "logfile": '""'}
+    place = str(folder).replace("\\", "\\\\").replace('"', '\\"')
+    ours = {"bind": "127.0.0.1", "dir": f'"{place}"', "daemonize": "no", "logfile": '""'}
     lines = [f"{name} {value}" for name, value in (told | ours).items()]
     return "\n".join(lines) + "\n"
 

@@ -71,7 +71,9 @@ class Service:
     def wait_ready(self) -> None:
         """Until it answers PING; OSError, with its last words, when it ends or takes too long."""
         ends_s = time.monotonic() + _READY_DEADLINE_S
-        while not _answers(self.port):
+        while not (answer := _answer(self.port)).startswith(b"+PONG"):
+            if answer.startswith(b"-NOAUTH"):
+                raise OSError(f"the service {self.name} asks for a password, which nobody is told (requirepass)")
             if self.process is not None and self.process.poll() is not None:
                 self.process = None
             if self.process is None or time.monotonic() > ends_s:
@@ -157,14 +159,14 @@ def _bound(port: int) -> socket.socket:
     return holder
 
 
-def _answers(port: int) -> bool:
-    """Whether the server at that port answers PING; while it loads its data it answers something else."""
+def _answer(port: int) -> bytes:
+    """What the server at that port answers to PING, +PONG unless it still loads its data; nothing without a server."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
             connection.sendall(b"PING\r\n")
-            return connection.recv(100).startswith(b"+PONG")
+            return connection.recv(100)
     except OSError:
-        return False
+        return b""
 
 
 def _end_with_parent() -> None:

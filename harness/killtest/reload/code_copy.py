@@ -13,7 +13,10 @@ from killtest.reload import edit
 
 
 class Edited(msgspec.Struct, frozen=True):
-    """What an edit did: the files, below the copy; the highest revision in them now; the second it was done."""
+    """What an edit did: the files, below the copy; the revision in them now; the second it was done.
+
+    Where they say different ones there is no revision: which of them a row is of can't be told.
+    """
 
     files: tuple[str, ...]
     revision: int | None
@@ -67,12 +70,12 @@ def apply(kind: str, folder: Path, patterns: Sequence[str]) -> Edited:
                 os.utime(path)
             else:
                 _replace(path, edit.edited(kind, path.read_bytes()))
-        revisions = [edit.revision_of(path.read_bytes()) for path in paths]
+        revisions = {edit.revision_of(path.read_bytes()) for path in paths} - {None}
     except OSError as error:
         raise HarnessFailure(f"reload:{kind} of the trial's copy of the code failed: {error}") from None
     done_s = time.monotonic()
     names = tuple(str(path.relative_to(folder.resolve())) for path in paths)
-    return Edited(names, max((one for one in revisions if one is not None), default=None), done_s)
+    return Edited(names, revisions.pop() if len(revisions) == 1 else None, done_s)
 
 
 def _replace(path: Path, text: bytes) -> None:
