@@ -199,3 +199,35 @@ def test_code_in_a_folder_that_is_a_link_runs_as_it_is_on_disk(crawl: Crawl, tmp
         assert not list((tmp_path / "elsewhere").rglob("*.pyc"))
         crawl.edit("REVISION = 0", "REVISION = 1")
         running.said("generation 2 runs")
+
+
+def test_a_file_that_was_renamed_away_and_back_during_the_import_is_a_change(crawl: Crawl) -> None:
+    crawl.edit("REVISION = 0", "open('good', 'w').close()\nREVISION = 0")
+    kept = crawl.spider.with_suffix(".kept")
+    other = crawl.spider.read_text().replace("'good'", "'other'").replace("REVISION = 0", "REVISION = 1")
+    with crawl.instance("n1", *RELOAD) as running:
+        until(running.tree, "the inner main")  # the outer one has looked at the code
+        crawl.spider.rename(kept)
+        crawl.spider.write_text(other)
+        until((crawl.store / "other").exists, "the import of the other one")
+        kept.rename(crawl.spider)
+        running.said("generation 2 runs")
+
+
+def test_a_process_that_forks_and_does_nothing_holds_no_reload_up(crawl: Crawl, hold: threading.Event) -> None:
+    with (
+        scripted_shop(shop(Answer(product_html(2), hold=hold))) as site,
+        crawl.instance("n1", *RELOAD, "--until-done") as running,
+    ):
+        job = crawl.submit(f"{site.url}/list/0")
+        site.wait_for("/product/2")
+        _, forks, worker = running.tree()
+        forks.suspend()
+        crawl.edit("REVISION = 0", "REVISION = 1")
+        all_gone([worker])
+        hold.set()
+        assert running.end() == 0
+        forks.resume()
+        all_gone([forks])
+        assert crawl.counts(job) == (0, 3, 3, 0)
+        assert crawl.rows("revision") == [(0,), (1,)]

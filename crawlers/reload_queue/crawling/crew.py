@@ -13,7 +13,7 @@ from crawling import zygote
 
 
 class CrewLost(Exception):
-    """The process that forks the workers is gone; they die with us."""
+    """The process that forks the workers is gone, or does not do what it is told; they die with us."""
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,10 @@ def _is_hidden(path: Path) -> bool:
 
 
 def take(root: Path) -> dict[str, Print]:
-    """By path below `root`: time of change (ns), size (bytes), hash of the content. Without files that vanish."""
+    """By path below `root`: time of change (ns), size (bytes), hash of the content. Without files that vanish.
+
+    The inode's time, not the content's: a file that was renamed away and back has the old one of those.
+    """
     found: dict[str, Print] = {}
     for path in sources(root):
         try:
@@ -34,7 +37,7 @@ def take(root: Path) -> dict[str, Print]:
         except FileNotFoundError:  # between the listing and the look: deleted, or replaced by an editor
             continue
         found[path.relative_to(root).as_posix()] = (
-            about.st_mtime_ns,
+            about.st_ctime_ns,
             len(content),
             hashlib.sha256(content).hexdigest(),
         )

@@ -31,6 +31,7 @@ BEAT_S = 1.0
 LOOK_S = 0.2  # between two looks at whether all is done, or whether a name is free
 DEATHS = 3  # of its workers, after which a page is given up
 HAND_BACK_S = 3.0
+KILLED_S = 3.0  # for the process that forks to tell the ends of those that it killed
 RELOAD, ALL_DONE, FENCED = "reload", "done", "fenced"
 
 
@@ -68,7 +69,7 @@ class Instance:
                     self._turn()
             self._close()
         except CrewLost:
-            self.say("the process that forks the workers is gone; they end with us")
+            self.say("the process that forks the workers is gone or does nothing; they end with us")
         finally:
             self.ended.set()
 
@@ -205,7 +206,10 @@ class Instance:
             self._beat()
         cut = len(self.crew.busy)
         self.crew.kill()
+        until_s = time.monotonic() + KILLED_S
         while self.crew.busy:
+            if time.monotonic() > until_s:  # it was stopped, say; the workers end with us whatever it does
+                raise CrewLost
             self.crew.ended(self._every_s)
         self.crew.close()
         self.say(f"old workers ended ({there - cut} finished, {cut} cut)")
