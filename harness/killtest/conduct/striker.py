@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from killtest.conduct import strike_record
 from killtest.conduct.acts import Acts
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
@@ -193,7 +194,9 @@ class Striker:
         # The owner may belong to another copy than the one that waited.
         life = next((one for one in self._lives.values() if one.number == strike.incarnation), life)
         if not strike.targets and fault.steps:
-            self._history.note("missed", incarnation=life.number, planned=fault.text, why=_why(fault, strike))
+            self._history.note(
+                "missed", incarnation=life.number, planned=fault.text, why=strike_record.why_missed(fault, strike)
+            )
             if strike.is_over:
                 site.release()  # not struck; the exit is on its way, and the fault waits for the next incarnation
                 return
@@ -202,7 +205,7 @@ class Striker:
         if strike.targets or not fault.steps:
             for path in fault.bumps:
                 self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
-            self.records.append(_record(fault, life, strike, due_s, in_flight))
+            self.records.append(strike_record.of(fault, life, strike, due_s, in_flight))
             self._took(fault, 0, life, strike, in_flight)
         # Armed before the release: what arrived meanwhile is held, and may be what the next fault waits for.
         if life.acting is not None or not self.arm():
@@ -216,7 +219,7 @@ class Striker:
         strike = self._acts.begin(fault, life)
         for path in fault.bumps:
             self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
-        self.records.append(_record(fault, life, strike, due_s, in_flight))
+        self.records.append(strike_record.of(fault, life, strike, due_s, in_flight))
         if not self.arm():
             site.release()
 
@@ -307,34 +310,6 @@ class Striker:
             settled_s=strike.settled_s,
             in_flight=[request.path for request in in_flight],
         )
-
-
-def _record(fault: Fault, life: Life, strike: Strike, due_s: float, in_flight: tuple[OpenRequest, ...]) -> FaultRecord:
-    """What is known at once; `coverage.located` says the rest from the site's log."""
-    first_s = life.first_request_s
-    return FaultRecord(
-        planned=fault.text,
-        status="before_first_request" if first_s is None else "struck",
-        incarnation=life.number,
-        due_s=due_s - life.started_s,
-        struck_s=strike.t_s - life.started_s,
-        t_s=strike.t_s,
-        since_first_request_s=None if first_s is None else strike.t_s - first_s,
-        scope=fault.scope if fault.steps and not fault.on else None,
-        in_flight=tuple(request.path for request in in_flight),
-        window="start-up" if first_s is None else "waiting" if in_flight else "idle",
-        caught=strike.caught,
-        ignored=strike.ignored,
-    )
-
-
-def _why(fault: Fault, strike: Strike) -> str:
-    """In words, why nobody was there to take the signal."""
-    if fault.steps[0].signal == "CONT":
-        return "nobody is stopped"
-    return (
-        "it had already ended" if strike.is_over else "its owner can't be found: its connection is closed, or it ended"
-    )
 
 
 def _is_of_an_instance(fault: Fault) -> bool:

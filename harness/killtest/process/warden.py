@@ -32,6 +32,7 @@ from killtest.process.checkpoints import Checkpoints
 from killtest.process.isolation import bind, drop_capabilities, raise_loopback
 from killtest.process.kin import Kin
 from killtest.process.process_tree import Identity
+from killtest.process.roll import Roll
 from killtest.process.services import Services
 from killtest.process.waits import waits_for
 
@@ -53,6 +54,7 @@ class Warden:
         self._site: subprocess.Popen[bytes] | None = None
         self._mains: dict[int, tuple[int, subprocess.Popen[bytes]]] = {}
         self._kin = Kin()
+        self._roll = Roll(self._kin, self._running, self._reap)
         self._blows = Blows(self._kin)
         self._checkpoints = Checkpoints(self._private, self._kin, self._say)
         self._services = Services(self._kin)
@@ -69,8 +71,7 @@ class Warden:
             **self._checkpoints.commands,
             "usage": self._usage,
             "waits": self._waits,
-            "mains": self._running_mains,
-            "census": self._census,
+            **self._roll.commands,
             "hold_still": self._hold_still,
             "go_on": self._go_on,
             "end_subject": self._end_subject,
@@ -139,7 +140,7 @@ class Warden:
 
     def _start(self, request: Message) -> Message:
         """Start an incarnation in a session of its own, output to files, signals at their defaults."""
-        left = self._left()
+        left = self._roll.left()
         self._outputs.watch(request["stdout"], request["stderr"])
         with open(request["stdout"], "ab") as out, open(request["stderr"], "ab") as errors:
             watch = self._checkpoints.watched(request["trace"], request["incarnation"])
@@ -190,7 +191,10 @@ class Warden:
     def _struck_incarnation(self, owner: Identity | None, asked: int | None) -> int | None:
         """Whose main process counts: of an owner its own, unless that incarnation has ended."""
         own = None if owner is None else self._kin.incarnation_of(owner)
-        return own if own in {incarnation for incarnation, _ in self._mains.values()} else asked
+        return own if own in self._running() else asked
+
+    def _running(self) -> set[int]:
+        return {incarnation for incarnation, _ in self._mains.values()}
 
     def _owner(self, request: Message) -> Identity | None:
         """Whose request is held (`ends` of its connection); without one, the last owner there was."""
@@ -225,32 +229,6 @@ class Warden:
         living = [one for one in self._kin.living() if not tree.is_zombie(one)]
         return {"waits": [f"{one.pid} {tree.command_of(one)[:80]}: {waits_for(one)}" for one in living]}
 
-    def _running_mains(self, _: Message) -> Message:
-        """The main processes, and those of running copies that have left their trees, as daemons do."""
-        running = {incarnation for incarnation, _ in self._mains.values()}
-        tops = [one for one in self._kin.living() if tree.parent_of(one) == os.getpid() and not tree.is_zombie(one)]
-        return {"mains": [self._face(one) for one in tops if self._kin.incarnation_of(one) in running]}
-
-    def _census(self, request: Message) -> Message:
-        """The subject's processes besides those of running copies: living ones and zombies, counted apart."""
-        tree.wait_dead(self._left(), request["settle_s"])
-        left = self._left()
-        zombies = [one for one in left if tree.is_zombie(one)]
-        orphans = [one for one in left if one not in zombies]
-        return {"orphans": [self._face(one) for one in orphans], "zombies": [self._face(one) for one in zombies]}
-
-    def _face(self, one: Identity) -> Message:
-        facts = {"started": one.started, "incarnation": self._kin.incarnation_of(one)}
-        return {"pid": one.pid, "command": tree.command_of(one), "ports": socket_owner.listening(one), **facts}
-
-    def _left(self) -> list[Identity]:
-        self._reap()
-        running = {incarnation for incarnation, _ in self._mains.values()}
-        # What a running copy has started is its own affair as yet.
-        found = [one for one in self._kin.living() if not running or self._kin.incarnation_of(one) not in running]
-        # Our own dead children are reaped by us, as an init would: they are nobody's zombies.
-        return [one for one in found if not (tree.is_zombie(one) and tree.parent_of(one) == os.getpid())]
-
     def _hold_still(self, _: Message) -> Message:
         return {"stopped": self._blows.hold_still()}
 
@@ -263,7 +241,7 @@ class Warden:
             tree.send(one, signal.SIGKILL)
         survivors = tree.wait_dead(targets, _DEATH_DEADLINE_S)
         self._reap()
-        return {"ended": len(targets), "survivors": [self._face(one) for one in survivors]}
+        return {"ended": len(targets), "survivors": [self._roll.face(one) for one in survivors]}
 
     def _bye(self, _: Message) -> Message:
         self._is_running = False
