@@ -231,3 +231,13 @@ def test_a_process_that_forks_and_does_nothing_holds_no_reload_up(crawl: Crawl, 
         all_gone([forks])
         assert crawl.counts(job) == (0, 3, 3, 0)
         assert crawl.rows("revision") == [(0,), (1,)]
+
+
+def test_what_stands_behind_a_hash_makes_no_other_page(crawl: Crawl) -> None:
+    crawl.edit("    tree =", "    yield Follow(page.url + '#top')\n    tree =")
+    with scripted_shop(shop()) as site:
+        job = crawl.submit(f"{site.url}/list/0")
+        with crawl.instance("n1", "--workers", "1", "--until-done") as running:
+            assert running.end() == 0, running.log()
+        assert site.seen["/list/0"] == 1
+    assert crawl.counts(job) == (0, 3, 3, 0)

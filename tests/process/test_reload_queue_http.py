@@ -154,6 +154,7 @@ BAD = {
     "no URL": (b'{"url": "a/b", "spider": "shop"}', "'a/b' is no URL of a page"),
     "no text": (b'{"url": 7, "spider": "shop"}', '"url" is no text'),
     "half a letter": (b'{"url": "http://a/\\ud800", "spider": "shop"}', '"url" is no text'),
+    "dots": (b'{"url": "http://a/", "spider": "shop", "id": ".."}', "'..' is no job id"),
     "bad id": (b'{"url": "http://a/", "spider": "shop", "id": "a b"}', "'a b' is no job id"),
 }
 
@@ -269,8 +270,13 @@ def test_it_runs_with_django_s_reloader_and_needs_no_database(crawl: Crawl) -> N
         views = crawl.code / "crawling" / "views.py"
         views.write_text(views.read_text().replace("there is no job", "nobody knows a job"))
         about = views.stat()
-        os.utime(views, (about.st_atime, about.st_mtime + 2))
-        until(lambda: "nobody knows" in _text(running, "/jobs/none"), "the new code", running.log_path.read_text)
+        # An edit before its first look is what Django's own reloader takes for the old code: then another one is made.
+        for later_s in range(2, 12, 2):
+            os.utime(views, (about.st_atime, about.st_mtime + later_s))
+            with suppress(AssertionError):
+                until(lambda: "nobody knows" in _text(running, "/jobs/none"), "the new code", within_s=5)
+                break
+        assert "nobody knows" in _text(running, "/jobs/none"), running.log_path.read_text()
 
 
 def _text(running: Service, path: str) -> str:

@@ -9,7 +9,7 @@ from crawling import spider_book
 from crawling.page_address import is_page
 from crawling.task_queue import TaskQueue
 
-JOB_ID = re.compile(r"[A-Za-z0-9._-]{1,100}")
+JOB_ID = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}")
 
 
 class BadJob(ValueError):
@@ -36,7 +36,9 @@ class NewJob:
         if not is_page(self.url):
             raise BadJob(f"{self.url!r} is no URL of a page; it looks like http://shop.example/list/0")
         if self.id and not JOB_ID.fullmatch(self.id):
-            raise BadJob(f"{self.id!r} is no job id; up to 100 letters, digits, dots, dashes and underscores are")
+            raise BadJob(
+                f"{self.id!r} is no job id; up to 100 letters, digits, dashes, underscores and dots behind the first are"
+            )
 
 
 def submit(queue: TaskQueue, job: NewJob) -> tuple[str, bool]:

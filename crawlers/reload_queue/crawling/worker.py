@@ -8,6 +8,7 @@ import traceback
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
+from urllib.parse import urldefrag
 
 from django.db import Error as DatabaseError
 
@@ -150,7 +151,9 @@ def _sorted(found: Iterable[object]) -> list[Row]:
 
 
 def _children(found: Iterable[object]) -> list[Follow]:
-    children = [one for one in found if isinstance(one, Follow) and is_page(one.url)]
+    # What stands behind # is for a reader's eyes: the page is the same.
+    pages = [one for one in found if isinstance(one, Follow) and is_page(one.url)]
+    children = [Follow(urldefrag(one.url).url, one.meta) for one in pages]
     json.dumps([dict(one.meta) for one in children])  # raises here, not where the queue is told
     return children
 
