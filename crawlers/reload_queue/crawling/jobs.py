@@ -37,7 +37,7 @@ class NewJob:
             raise BadJob(f"{self.url!r} is no URL of a page; it looks like http://shop.example/list/0")
         if self.id and not JOB_ID.fullmatch(self.id):
             raise BadJob(
-                f"{self.id!r} is no job id; up to 100 letters, digits, dashes, underscores and dots behind the first are"
+                f"{self.id!r} is no job id: up to 100 letters, digits, dashes, underscores, and dots but not first"
             )
 
 
