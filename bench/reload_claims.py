@@ -27,7 +27,8 @@ HEAD = (
     "lowest NR", "NR came to 0", "repeated", "at most", "rows of old code", "asked for, at the latest (s)",
 )  # fmt: skip
 _CUT = re.compile(r"old workers ended \((\d+) finished, (\d+) cut\)")
-_NEW = re.compile(r"generation \d+ runs|Watching for file changes|reloading\.")
+_NEW = re.compile(r"generation \d+ runs")
+_DJANGO = re.compile(r"changed, reloading\.")
 # How long old code may ask for pages behind a change before this calls it unnoticed; `make bench` has the seconds.
 OLD_CODE_S = 10.0
 FINDINGS = ("lost", "missed", "duplicated", "corrupted", "unexpected", "vanished")
@@ -168,7 +169,7 @@ def of_logs(trial: Path) -> tuple[int, int]:
     generations = cut = 0
     for log in trial.glob("incarnation-*.stderr"):
         text = log.read_text("utf-8", "replace")
-        generations += max(0, len(_NEW.findall(text)) - 1)
+        generations += max(0, len(_NEW.findall(text)) - 1) + len(_DJANGO.findall(text))
         cut += sum(int(found[1]) for found in _CUT.findall(text))
     return generations, cut
 
