@@ -83,10 +83,19 @@ def _in_file(file: BinaryIO) -> Iterator[list[bytes]]:
     while head := file.readline():
         if head.startswith(b"#"):
             continue  # a time stamp
-        words = []
-        for _ in range(int(head[1:])):
-            size = int(file.readline()[1:] or -1)
-            words.append(file.read(size))
-            if size < 0 or len(words[-1]) < size or file.read(2) != b"\r\n":
-                return
-        yield words
+        if not head.endswith(b"\r\n"):
+            return
+        words = [_word(file) for _ in range(int(head[1:]))]
+        if None in words:
+            return
+        yield [word for word in words if word is not None]
+
+
+def _word(file: BinaryIO) -> bytes | None:
+    """The next word; None when it is not there wholly."""
+    head = file.readline()
+    if not head.endswith(b"\r\n"):
+        return None
+    size = int(head[1:])
+    word = file.read(size + 2)
+    return word[:size] if len(word) == size + 2 else None
