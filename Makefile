@@ -36,7 +36,7 @@ jobdir: $(VENV)/.run ## the JOBDIR laboratory: what Scrapy keeps on disk, what e
 	$(BIN)/killtest report results/jobdir
 JOBDIR_SHOP := --site list_pages=2 --site products=5
 
-reload: $(VENV)/.run ## the reloadable crawler and the published design under every claim (about 20 minutes)
+reload: $(VENV)/.run ## the reloadable crawler and the published design under every claim (about 25 minutes)
 	$(BIN)/killtest bench reload --jobs 2 --json $(if $(FRESH),--fresh) > /dev/null
 	$(BIN)/python bench/aof_loss.py --out results/reload/aof.json
 	$(BIN)/python bench/reload_claims.py

@@ -178,7 +178,7 @@ def rows_of_jobs(trial: Path) -> str:
     """How many rows each job stored in the end, and whether they are the same."""
     held: dict[Any, set[bytes]] = {}
     rows = [msgspec.json.decode(line) for line in (trial / "snapshot.jsonl").read_bytes().splitlines()]
-    last = max(row["in"] for row in rows if "in" in row)
+    last = next(row["in"] for row in reversed(rows) if "in" in row)
     for row in rows:
         if row.get("in") == last:
             values = {name: value for name, value in row["values"].items() if name not in ("job", "revision", "url")}
