@@ -1,11 +1,18 @@
-"""What the process tests share: with and without namespaces, and sleepers that can be told apart."""
+"""What the process tests share: with and without namespaces, sleepers that can be told apart, a queue and a crawl."""
 
+from __future__ import annotations
+
+import threading
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from killtest.process import isolation
+
+if TYPE_CHECKING:
+    from queue_run import Crawl, Server
 
 
 @pytest.fixture(params=["namespaces", "none"])
@@ -24,3 +31,29 @@ def isolated(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def span(tmp_path: Path) -> str:
     """A number of seconds to sleep that no other test sleeps, so that its sleepers can be told apart."""
     return str(600 + zlib.crc32(str(tmp_path).encode()) / 1e10)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    """A queue server for the crawler reload_queue."""
+    from queue_run import Server  # it imports Django, which few of these tests need
+
+    running = Server(tmp_path / "queue")
+    yield running
+    running.close()
+
+
+@pytest.fixture
+def crawl(tmp_path: Path, server: Server) -> Crawl:
+    """A copy of that crawler with its data, on the server."""
+    from queue_run import Crawl
+
+    return Crawl(tmp_path, server)
+
+
+@pytest.fixture
+def hold() -> Iterator[threading.Event]:
+    """Set by the test to let a held page go out, and at its end."""
+    event = threading.Event()
+    yield event
+    event.set()

@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import psutil
 import pytest
@@ -15,18 +14,6 @@ from queue_run import Crawl, Instance, Server, alive, all_gone, until
 
 JOBS = [f"shop-{n}" for n in range(1, 5)]
 FAST = ("--lease", "1", "--grace", "0.2")
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "queue")
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def crawl(tmp_path: Path, server: Server) -> Crawl:
-    return Crawl(tmp_path, server)
 
 
 def shop(**special: list[Answer]) -> dict[str, list[Answer]]:
@@ -38,13 +25,6 @@ def shop(**special: list[Answer]) -> dict[str, list[Answer]]:
 def held_once(number: int, hold: threading.Event) -> list[Answer]:
     """A product whose first request is held; whoever asks again is served."""
     return [Answer(product_html(number), hold=hold), Answer(product_html(number))]
-
-
-@pytest.fixture
-def hold() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 def everything_is_there(crawl: Crawl, job: str) -> None:

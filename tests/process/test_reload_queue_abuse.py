@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,25 +10,6 @@ from crawler_run import DEADLINE_S, Answer, list_html, product_html, scripted_sh
 from queue_run import Crawl, Server, all_gone, until
 
 RELOAD = ("--reload", "--workers", "1", "--poll", "0.05", "--grace", "0.2")
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "queue")
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def crawl(tmp_path: Path, server: Server) -> Crawl:
-    return Crawl(tmp_path, server)
-
-
-@pytest.fixture
-def hold() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 def shop(second: Answer | None = None) -> dict[str, list[Answer]]:

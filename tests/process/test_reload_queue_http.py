@@ -68,18 +68,6 @@ def service(crawl: Crawl, *words: str) -> Iterator[Service]:
 
 
 @pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "queue")
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def crawl(tmp_path: Path, server: Server) -> Crawl:
-    return Crawl(tmp_path, server)
-
-
-@pytest.fixture
 def web(crawl: Crawl) -> Iterator[Service]:
     with service(crawl, "--noreload") as running:
         yield running

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,13 +15,6 @@ from queue_run import DEADLINE_S, Crawl, Instance, Server, until
 
 RELOAD = ("--reload", "--workers", "1", "--poll", "0.05", "--grace", "0.2")
 DEAF = ("--workers", "1")  # runs the code that it was started with
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "queue")
-    yield running
-    running.close()
 
 
 @pytest.fixture

@@ -5,36 +5,14 @@ from __future__ import annotations
 import json
 import os
 import threading
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
 from crawler_run import Answer, list_html, product_html, real_site, scripted_shop
 from queue_run import Crawl, Instance, Server, all_gone, until
 
 JOBS = [f"shop-{n}" for n in range(1, 5)]
 RELOAD = ("--reload", "--workers", "1", "--poll", "0.05", "--grace", "0.2")
 PATIENT = ("--reload", "--workers", "1", "--poll", "0.05", "--grace", "60")
-
-
-@pytest.fixture
-def server(tmp_path: Path) -> Iterator[Server]:
-    running = Server(tmp_path / "queue")
-    yield running
-    running.close()
-
-
-@pytest.fixture
-def crawl(tmp_path: Path, server: Server) -> Crawl:
-    return Crawl(tmp_path, server)
-
-
-@pytest.fixture
-def hold() -> Iterator[threading.Event]:
-    event = threading.Event()
-    yield event
-    event.set()
 
 
 def shop(second: list[Answer]) -> dict[str, list[Answer]]:
