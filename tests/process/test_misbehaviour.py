@@ -95,11 +95,13 @@ def test_what_nobody_met_was_not_reached(tmp_path: Path) -> None:
     assert (verdict.outcome, verdict.cause) == ("UNKNOWN", "harness")
 
 
+def test_a_page_that_never_answers_well_is_a_finding(tmp_path: Path) -> None:
+    evidence, verdict = run(crawler(tmp_path, STUBBORN), "reset:/list/*=start", tmp_path=tmp_path)
+    assert (evidence.course.ending, verdict.outcome, verdict.cause) == ("crash_loop", "FAIL", "faults")
+
+
 def test_undisturbed_starts_see_a_site_that_behaves(tmp_path: Path) -> None:
-    who = crawler(tmp_path, STUBBORN)
-    evidence, _ = run(who, "status:/product/3=503*1", "reset:/list/*=start", tmp_path=tmp_path, again=0)
-    assert evidence.course.ending == "crash_loop"
-    again, _ = run(who, "latency:/product/3=0.05", tmp_path=tmp_path, again=1)
+    again, _ = run(crawler(tmp_path), "latency:/product/3=0.05", tmp_path=tmp_path, again=1)
     met = [request for request in again.requests if request.path == "/product/3"]
     assert len(met) == 2
     lines = (tmp_path / "trial" / "site.jsonl").read_text("utf-8").splitlines()
