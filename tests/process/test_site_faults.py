@@ -1,4 +1,4 @@
-"""Triggers, holds, hang-ups, incarnations and misbehaviour of the site, over real sockets."""
+"""Triggers, holds, hang-ups, incarnations and broken answers of the site, over real sockets."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from killtest.conduct.acts import Acts
 from killtest.conduct.history import History, read
 from killtest.conduct.life import Life
 from killtest.judge.course import Revision
-from killtest.plan.fault import parse
+from killtest.plan.fault_text import parse
 from killtest.process.launcher import Strike
 from killtest.reload.code_copy import Edited
 

@@ -16,8 +16,8 @@ def test_newest_version_counts_only_pages_that_went_out_in_full() -> None:
     asked = [shown(1), shown(2), shown(1), shown(None, "/list/0"), shown(0, "/product/2")]
     asked += [shown(3, outcome="broken"), shown(3, outcome="held"), shown(3, status=404), shown(3, kind="other")]
     assert newest_versions(asked) == {"/product/1": 2}
-    assert newest_versions([shown(3, status=200), shown(4, status=399)]) == {"/product/1": 4}
-    assert newest_versions([shown(3, status=400)]) == {}
+    assert newest_versions([shown(3, status=200), shown(4, status=299)]) == {"/product/1": 4}
+    assert newest_versions([shown(3, status=400), shown(3, status=302), shown(3, status=300)]) == {}
 
 
 def test_version_served_of_a_product_is_that_of_its_oldest_page() -> None:

@@ -7,7 +7,7 @@ from killtest.conduct.conductor import Conductor, Starts
 from killtest.conduct.history import History, read
 from killtest.errors import HarnessFailure
 from killtest.judge.evidence import Course
-from killtest.plan.fault import parse
+from killtest.plan.fault_text import parse
 from killtest.plan.manifest import Limits
 from killtest.process.launcher import Order
 from killtest.process.socket_owner import Ends

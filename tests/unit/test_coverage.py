@@ -142,6 +142,15 @@ def test_the_last_fault_of_an_incarnation_ended_it() -> None:
     assert [one.window for one in located(told.course, truth(), crawl()).faults] == ["idle", "between", None]
 
 
+@pytest.mark.parametrize("after", [False, True])
+def test_what_the_site_did_wrong_is_not_what_ended_an_incarnation(after: bool) -> None:
+    met = replace(KILL, planned="status:/product/2=503*1", t_s=3.0, scope=None)
+    faults = (KILL, met) if after else (met, KILL)
+    told = evidence([row(1), row(2)], faults=faults, incarnations=(KILLED,))
+    placed = located(told.course, truth(), NONE_OPEN).faults
+    assert {one.planned: one.window for one in placed} == {KILL.planned: "between", met.planned: "waiting"}
+
+
 def test_each_kill_is_placed_by_the_snapshot_after_its_own_incarnation() -> None:
     ends = (KILLED, replace(KILLED, number=1, ended_s=5.5), incarnation(2))
     kills = (KILL, replace(KILL, incarnation=1, t_s=5.5))

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from killtest.errors import UsageError
-from killtest.plan.fault import Fault, Step, Trigger, parse
+from killtest.plan.fault import Fault, Step, Trigger
+from killtest.plan.fault_text import parse
 
 
 @pytest.mark.parametrize(

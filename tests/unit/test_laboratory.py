@@ -177,7 +177,7 @@ class _Asked(Ledger):
 
 
 def test_every_mechanism_names_a_variant_and_faults_that_there_are() -> None:
-    from killtest.plan.fault import parse
+    from killtest.plan.fault_text import parse
 
     for mechanism in MECHANISMS:
         assert subject.find(f"scrapy_jobdir:{mechanism.variant}").variant == mechanism.variant

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from killtest.errors import UsageError
 from killtest.plan import schedule
-from killtest.plan.fault import parse
+from killtest.plan.fault_text import parse
 from killtest.plan.schedule import Rule, Schedule, draw, from_json, to_json
 
 TIMED = Rule(group="start", trials=3, kills=10, trigger="after", between=(0.2, 1.0))

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from killtest.plan.fault import parse
+from killtest.plan.fault_text import parse
 from killtest.shrink.budget import NOISY, ONCE, Budget, Rule
 from killtest.shrink.hit import Hit
 from killtest.shrink.search import Faults, Seen, Shrunk, shrink

@@ -13,6 +13,7 @@ from .trigger import TriggerKind
 
 Natural = Annotated[int, Meta(ge=0)]
 Positive = Annotated[int, Meta(ge=1)]
+Delay = Annotated[float, Meta(ge=0, le=3600)]
 
 
 class _Command(msgspec.Struct, frozen=True, tag_field="do", tag=str.lower, forbid_unknown_fields=True):
@@ -87,12 +88,18 @@ class Sync(_Command, frozen=True):
 
 
 class Misbehave(_Command, frozen=True):
-    """Answer a path wrongly, `times` times (null: always)."""
+    """Answer the pages of a path or pattern wrongly, each `times` times (null: always), under a name for the log."""
 
     path: str
     kind: MisbehaviourKind
-    at_bytes: Natural | None = None
+    name: str | None = None
     times: Natural | None = 1
+    at_bytes: Natural | None = None
+    delay_s: tuple[Delay, Delay] | None = None
+    status: Annotated[int, Meta(ge=400, le=599)] | None = None
+    retry_after_s: Natural | None = None
+    bytes_per_s: Positive | None = None
+    to: Annotated[str, Meta(pattern=r"^/[!-~]*$")] | None = None
 
 
 Command = (

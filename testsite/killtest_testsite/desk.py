@@ -79,7 +79,16 @@ class Desk:
         return {"minimum": self._stock.layout.minimum, "rows": rows}
 
     def _misbehave(self, command: commands.Misbehave) -> None:
-        if command.kind == "truncate" and command.at_bytes is None:
-            raise ValueError("truncate needs at_bytes: how much of the body to send")
-        misdeed = Misbehaviour(command.kind, command.at_bytes)
-        self._misdeeds.plan(command.path, misdeed, command.times)
+        if command.times == 0:
+            self._misdeeds.forget(command.path)
+            return
+        misdeed = Misbehaviour(
+            kind=command.kind,
+            at_bytes=command.at_bytes,
+            delay_s=command.delay_s,
+            status=command.status,
+            retry_after_s=command.retry_after_s,
+            bytes_per_s=command.bytes_per_s,
+            to=command.to,
+        )
+        self._misdeeds.plan(command.path, misdeed, command.times, command.name)

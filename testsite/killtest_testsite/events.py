@@ -53,5 +53,15 @@ class HoldExpired(msgspec.Struct, frozen=True, tag_field="event", tag="hold_expi
     t_s: float
 
 
-Event = FirstRequest | Due | Gone | HoldExpired
+class Misbehaved(msgspec.Struct, frozen=True, tag_field="event", tag="misbehaved"):
+    """The first request has met the misbehaviour that was planned as `name`."""
+
+    t_s: float
+    seq: int
+    path: str
+    incarnation: int
+    name: str
+
+
+Event = FirstRequest | Due | Gone | HoldExpired | Misbehaved
 Emit = Callable[[Event], None]

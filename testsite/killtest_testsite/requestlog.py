@@ -19,7 +19,8 @@ _FLUSH_EVERY_S = 0.25
 class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the site knows about one request; times are seconds of CLOCK_MONOTONIC.
 
-    `host` is the site's address that was asked, left out of the line where it is the first, 127.0.0.1.
+    `host` is the site's address that was asked, left out of the line where it is the first, 127.0.0.1; `misbehaviour`
+    names what was done wrong on purpose, left out where nothing was.
     """
 
     seq: int
@@ -41,6 +42,7 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
     outcome: Outcome
     late: bool
     host: str | None = None
+    misbehaviour: tuple[str, ...] = ()
 
 
 class RequestLog:

@@ -11,7 +11,8 @@ from flask import Flask
 from gevent import socket
 from gevent.pywsgi import WSGIHandler, WSGIServer
 
-from .misbehaviour import Misbehaviour, Misdeeds
+from .misbehaviour import Misdeeds, Taken
+from .misdeeds import slow
 from .sockets import Address
 from .traffic import Connection, Exchange, Traffic
 
@@ -68,7 +69,7 @@ class Handler(WSGIHandler):  # type: ignore[misc]
         exchange = traffic.arrive(self._conn, self.command, path)
         try:
             # The page is made after the wait, so that it shows a bump that came while it was held.
-            if self._may_send(self._serving.latency_s):
+            if self._may_send(self._serving.latency_s) and self._dawdle(exchange):
                 traffic.begin_answer(exchange)
                 super().run_application()
                 exchange.status = self.code
@@ -99,14 +100,46 @@ class Handler(WSGIHandler):  # type: ignore[misc]
         """Send the collected answer, whole or as a planned misdeed wants it."""
         answer = bytes(self._answer)
         self._answer.clear()
-        misdeed = self._serving.misdeeds.take(exchange.path)
-        if misdeed is not None:
-            self._transmit(exchange, misdeed.cut(answer))
-            self._spoil(misdeed)
+        taken = self._serving.misdeeds.take(exchange.path)
+        if taken is not None:
+            self._spoil(exchange, taken, answer)
         elif self._transmit(exchange, answer):
             self._serving.traffic.answered(exchange)
         else:
             self.close_connection = True
+
+    def _dawdle(self, exchange: Exchange) -> bool:
+        """Wait as a planned delay wants it; False if the client went."""
+        serving = self._serving
+        taken = serving.misdeeds.take_delay(exchange.path)
+        if taken is None:
+            return True
+        serving.traffic.misbehaved(exchange, taken.name, taken.is_first)
+        return self._may_send(taken.misbehaviour.wait_s(serving.misdeeds.seed, exchange.path))
+
+    def _spoil(self, exchange: Exchange, taken: Taken, answer: bytes) -> None:
+        """Send what a planned misdeed makes of the answer, and end as it wants."""
+        self._serving.traffic.misbehaved(exchange, taken.name, taken.is_first)
+        spoiled = taken.misbehaviour.spoil(answer)
+        if spoiled.data:
+            exchange.status = int(spoiled.data.split(b" ", 2)[1])
+        if spoiled.bytes_per_s is None:
+            is_sent = self._transmit(exchange, spoiled.data)
+        else:
+            is_sent = self._trickle(exchange, spoiled.data, spoiled.bytes_per_s)
+        if is_sent and spoiled.ending == "whole":
+            self._serving.traffic.answered(exchange)
+            return
+        self.close_connection = True
+        if spoiled.ending == "reset":
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+
+    def _trickle(self, exchange: Exchange, data: bytes, bytes_per_s: int) -> bool:
+        """Send the headers, then the body slowly; False if the client went."""
+        return all(
+            self._may_send(delay_s) and self._transmit(exchange, piece)
+            for delay_s, piece in slow.pieces(data, bytes_per_s)
+        )
 
     def _transmit(self, exchange: Exchange, data: bytes) -> bool:
         """Hand bytes to the kernel, with a look at gate and client before each write; False if it went."""
@@ -135,11 +168,6 @@ class Handler(WSGIHandler):  # type: ignore[misc]
             finally:
                 traffic.watch.forget(conn.fd)
         return not conn.gone and not conn.hung_up()
-
-    def _spoil(self, misdeed: Misbehaviour) -> None:
-        self.close_connection = True
-        if misdeed.kind == "reset":
-            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 
 
 class Server(WSGIServer):  # type: ignore[misc]

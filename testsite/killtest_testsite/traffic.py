@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from gevent.event import Event as Wake
 
 from .elders import Elders
-from .events import Due, Emit, FirstRequest, Gone, HoldExpired, OpenRequest
+from .events import Due, Emit, FirstRequest, Gone, HoldExpired, Misbehaved, OpenRequest
 from .gate import Gate
 from .hangup import HangupLook, HangupWatch
 from .requestlog import Kind, LogLine, Outcome, RequestLog
@@ -74,6 +74,7 @@ class Exchange:
     bytes: int = 0
     held_s: float | None = None
     sent_s: float | None = None
+    misbehaviour: tuple[str, ...] = ()
 
 
 class Traffic:
@@ -124,6 +125,13 @@ class Traffic:
         """The answer is about to be made: it shows the version that is served now."""
         if exchange.product is not None:
             exchange.version = self._stock.version(exchange.product)
+
+    def misbehaved(self, exchange: Exchange, name: str, is_first: bool) -> None:
+        """The answer goes wrong on purpose; the first time that what is called `name` happens is told."""
+        exchange.misbehaviour += (name,)
+        if is_first:
+            incarnation = exchange.conn.incarnation.number
+            self._emit(Misbehaved(self._clock(), exchange.seq, exchange.path, incarnation, name))
 
     def answered(self, exchange: Exchange) -> None:
         """The last byte of the answer was handed to the kernel, and the client was there."""
@@ -279,4 +287,5 @@ def _line(exchange: Exchange, outcome: Outcome, ended_s: float | None) -> LogLin
         outcome=outcome,
         late=exchange.late,
         host=None if conn.site[0] == FIRST_HOST else conn.site[0],
+        misbehaviour=exchange.misbehaviour,
     )

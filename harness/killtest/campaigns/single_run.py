@@ -12,7 +12,7 @@ from killtest.campaigns.campaign_run import Watcher, control_of
 from killtest.campaigns.trial_line import Line
 from killtest.plan import campaign, subject
 from killtest.plan.campaign import Spec
-from killtest.plan.fault import parse
+from killtest.plan.fault_text import parse
 from killtest.plan.manifest import Subject
 from killtest.plan.schedule import Rule, Schedule
 from killtest.plan.suitability import check_faults

@@ -89,6 +89,8 @@ _WORDS: dict[str, Any] = {
     "ended": _ended,
     "given_up": lambda entry: f"given up: {entry['ending']}",
     "bumped": lambda entry: f"the site changes {entry['path']}: version {entry['version']} from now on",
+    "misbehaves": lambda entry: f"the site goes wrong from now on: {entry['misbehaviour']}",
+    "misbehaved": lambda entry: f"the request for {entry['path']} is the first to meet {entry['misbehaviour']}",
     "service": _service,
     "reloaded": _reloaded,
     "resumed": lambda entry: f"nothing moved for {entry['for_s']:.0f} s: what was paused goes on",

@@ -15,7 +15,7 @@ from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.plan import campaign, subject
 from killtest.plan.each_request import SMALL
-from killtest.plan.fault import parse
+from killtest.plan.fault_text import parse
 from killtest.plan.subject import label_of
 from killtest.sweep import sweep_run, swept
 from killtest.sweep.sweep_run import RESULT, Order

@@ -85,6 +85,7 @@ class Conductor:
     def run(self) -> Course:
         """The whole trial. HarnessFailure when a part of killtest failed, which makes the trial UNKNOWN."""
         self._history.note("trial_started", self._began_s, faults=self._striker.planned())
+        self._striker.begin_throughout()
         ending = self._round()
         self._striker.drop_unreached()
         census = self._last_census()
@@ -186,6 +187,8 @@ class Conductor:
                     self._striker.hear(armed, event)
                 else:
                     self._let_go(event)
+            case "misbehaved":
+                self._striker.misbehaved(event)
             case "gone" | "hold_expired" | "output_cut":
                 self._history.note(event["event"], event["t_s"], **_rest(event))
 
@@ -261,7 +264,7 @@ class Conductor:
             event = self._stage.next_event(ends_s)
             if event is None:
                 raise HarnessFailure(f"incarnation {self._eldest.number} was killed and its end was not seen")
-            if event["event"] == "exit":
+            if event["event"] in ("exit", "misbehaved"):
                 self._hear(event)
 
     def _close(self, life: Life) -> Ending | None:

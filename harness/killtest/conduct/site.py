@@ -12,6 +12,7 @@ from killtest.errors import Refused, UsageError
 from killtest.judge.truth import Truth
 from killtest.plan.fault import Trigger
 from killtest.plan.manifest import SiteNeeds
+from killtest.plan.misdeed import Misdeed
 from killtest.process.channel import Channel, Message
 from killtest.process.launcher import Face
 
@@ -47,6 +48,12 @@ class Site(Protocol):
 
     def bump(self, path: str) -> int:
         """Serve the next version of the product at `path` from now on; the version."""
+
+    def misbehave(self, misdeed: Misdeed) -> None:
+        """Go wrong like that from now on, and say `misbehaved` when the first request meets it."""
+
+    def behave(self, path: str) -> None:
+        """What goes wrong at that path or pattern does no longer."""
 
     def disarm(self) -> None:
         """Forget the armed trigger."""
@@ -108,6 +115,14 @@ class SiteHandle:
             return int(self.channel.call("bump", path=path)["version"])
         except Refused as error:
             raise UsageError(f"bump:{path}: {error}") from None
+
+    def misbehave(self, misdeed: Misdeed) -> None:
+        """Have the site go wrong."""
+        self.channel.call("misbehave", **misdeed.order)
+
+    def behave(self, path: str) -> None:
+        """Take back what goes wrong at a path or pattern; the kind says nothing then."""
+        self.channel.call("misbehave", path=path, kind="reset", times=0)
 
     def disarm(self) -> None:
         """Forget the armed trigger."""

@@ -11,6 +11,7 @@ from killtest.conduct.acts import Acts
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
 from killtest.conduct.site import OpenRequest, Site, open_requests
+from killtest.conduct.standing import Standing
 from killtest.judge.course import Revision
 from killtest.judge.evidence import FaultRecord
 from killtest.plan.fault import Fault, is_pause
@@ -46,7 +47,9 @@ class Striker:
 
     def __init__(self, faults: Sequence[Fault], limits: Limits, field: Field, history: History) -> None:
         """Strike `faults` in their order."""
-        self._pending = deque(faults)
+        self._faults = tuple(faults)
+        self._pending = deque(fault for fault in faults if fault.trigger.kind != "throughout")
+        self._standing = Standing(field.site, history)
         self._limits = limits
         self._field = field
         self._history = history
@@ -58,8 +61,22 @@ class Striker:
         self.records: list[FaultRecord] = []
 
     def planned(self) -> list[str]:
-        """The faults still to come, as text."""
-        return [fault.text for fault in self._pending]
+        """All the faults, as text."""
+        return [fault.text for fault in self._faults]
+
+    def begin_throughout(self) -> None:
+        """The trial starts, and with it what the site does wrong for all of it."""
+        for fault in self._faults:
+            if fault.trigger.kind == "throughout":
+                self._misbehave(fault)
+
+    def _misbehave(self, fault: Fault, incarnation: int | None = None) -> None:
+        self.records.append(FaultRecord(fault.text, "not_reached"))
+        self._standing.begin(fault, len(self.records) - 1, incarnation)
+
+    def misbehaved(self, event: dict[str, Any]) -> None:
+        """A request has met what the site does wrong."""
+        self._standing.meet(event, self.records)
 
     def begin(self, lives: Mapping[int, Life]) -> bool:
         """The newest of `lives` (by instance; looked at later too) is about to start: site and marks count from 0.
@@ -68,6 +85,7 @@ class Striker:
         """
         self._lives = lives
         self._newest = max(life.number for life in lives.values())
+        self._standing.know(lives)
         self._disarm()
         return self.arm()
 
@@ -186,7 +204,7 @@ class Striker:
         `ends` are those of the connection of the request that was waited for; who holds the client's is the owner.
         """
         fault, site = self._pending[0], self._field.site
-        if fault.on:
+        if not fault.is_blow:
             self._act(life, due_s, in_flight)
             return
         strike = self._first_blow(fault, life, ends)
@@ -215,11 +233,14 @@ class Striker:
         """Begin a fault that is no signal: nobody is ended by it, and the site is frozen for its first step alone."""
         fault, site = self._pending.popleft(), self._field.site
         self._disarm()
-        self._act_life = life
-        strike = self._acts.begin(fault, life)
-        for path in fault.bumps:
-            self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
-        self.records.append(strike_record.of(fault, life, strike, due_s, in_flight))
+        if fault.misdeed is not None:
+            self._misbehave(fault, life.number)
+        else:
+            self._act_life = life
+            strike = self._acts.begin(fault, life)
+            for path in fault.bumps:
+                self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
+            self.records.append(strike_record.of(fault, life, strike, due_s, in_flight))
         if not self.arm():
             site.release()
 
@@ -296,6 +317,11 @@ class Striker:
         self._acts.finish(self._act_life)
         self.records += [FaultRecord(fault.text, "not_reached") for fault in self._pending]
         self._pending.clear()
+        self._standing.end()
+        # What held throughout has the first records: each now stands where its fault does in the schedule.
+        is_throughout = [fault.trigger.kind == "throughout" for fault in self._faults]
+        first, others = iter(self.records[: sum(is_throughout)]), iter(self.records[sum(is_throughout) :])
+        self.records = [next(first if one else others) for one in is_throughout]
 
     def _note(self, signal: str, life: Life, strike: Strike, in_flight: tuple[OpenRequest, ...]) -> None:
         self._history.note(

@@ -79,7 +79,9 @@ def _decisive_kills(course: Course, faults: Sequence[FaultRecord]) -> dict[int, 
     A polite signal leaves time to finish what was begun.
     """
     killed = {one.number for one in course.incarnations if one.ended_by == "fault" and one.exit == _SIGKILL}
-    last = {fault.incarnation: place for place, fault in enumerate(faults) if fault.t_s is not None}
+    # Signals alone have a scope: what was done to the site or to a service has ended nobody.
+    struck = [(place, fault) for place, fault in enumerate(faults) if fault.t_s is not None and fault.scope is not None]
+    last = {fault.incarnation: place for place, fault in struck}
     return {
         last[taken.incarnation]: taken
         for taken in course.snapshots

@@ -35,8 +35,8 @@ class Request(msgspec.Struct, frozen=True):
 
     @property
     def is_answered(self) -> bool:
-        """True when the page went out in full; an error page is no answer to a request for a product."""
-        return self.outcome == "sent" and (self.status is None or self.status < 400)
+        """True when the page went out in full; error pages and redirects are no answer to a request for one."""
+        return self.outcome == "sent" and (self.status is None or 200 <= self.status < 300)
 
 
 class Proper:

@@ -1,47 +1,26 @@
-"""Faults as text and as data: `TRIGGER ACTION[, ACTION] [scope=…]` (docs/faults.md).
+"""Faults as data: what strikes, when and whom (docs/faults.md).
 
-`parse` and `Fault.text` are inverse, so that a schedule stored as text is the schedule.
+`fault_text.parse` and `Fault.text` are inverse, so that a schedule stored as text is the schedule.
 """
 
-import re
-from decimal import Decimal
 from typing import Literal
 
 import msgspec
 
-from killtest.errors import UsageError
-from killtest.trace.calls import NAMES as CALL_NAMES
+from killtest.plan import duration
+from killtest.plan.misdeed import Misdeed
 
-TriggerKind = Literal["after", "first", "request", "response", "mark", "rows", "syscall"]
+# `throughout` is no moment: a misbehaviour of the site that holds from the start of the trial to its end.
+TriggerKind = Literal["after", "first", "request", "response", "mark", "rows", "syscall", "throughout"]
 Scope = Literal["pid", "group", "tree", "owner"]
 
 SIGNALS = ("KILL", "INT", "TERM", "HUP", "QUIT", "STOP", "CONT")
 # These two pause and resume; every other one is meant to end whom it hits.
 _PAUSES = ("STOP", "CONT")
 SCOPES: tuple[Scope, ...] = ("pid", "group", "tree", "owner")
-# ASCII digits alone: Python takes those of any script for numbers. So many fit into 64 bits, which the site counts in.
-_NUMBER = "[0-9]{1,18}"
-_COUNT = "[1-9][0-9]{0,17}"
-_SECONDS = rf"{_NUMBER}(?:\.[0-9]+)?"
-# What a reload fault does to the subject's files, and what is done to a service.
-RELOADS = ("touch", "whitespace", "change", "broken", "mended")
-_MENDED_S = 2.0
-_SERVICE_ACTIONS = ("KILL", "START")
-BUILT_TRIGGERS = (
-    "request:N, request:/PATH, response:N, response:/PATH, mark:NAME, rows:N, syscall:NAME#N, after:S, first+S"
-)
-# Any call that changes the store: the steps of `killtest explore`.
-ANY_STEP = "step"
-_BUILT_ACTIONS = (
-    ", ".join(SIGNALS) + ", sequences as TERM+KILL@10, bump:/PATH, reload:touch, reload:whitespace, reload:change, "
-    "reload:broken, service:NAME:KILL, service:NAME:KILL+START@3"
-)
-_LATER_TRIGGERS = ("partial",)
-# The process that sent the request or announced the mark: a timer has none.
-_OWNED = ("request", "response", "mark", "syscall")
 # What happens in life: an OOM or `kill -9` of a service takes the whole tree, Ctrl-C reaches the
 # terminal's foreground group, a container runtime signals the main process alone. CONT resumes what was stopped.
-_DEFAULT_SCOPE: dict[str, Scope] = {
+DEFAULT_SCOPE: dict[str, Scope] = {
     "KILL": "tree",
     "INT": "group",
     "QUIT": "group",
@@ -58,7 +37,7 @@ class Trigger(msgspec.Struct, frozen=True):
     `after` and `first` carry `offset_s`, seconds since the incarnation's start or first request;
     `request` and `response` carry `n` and, when they wait for one page only, `path`; `mark` carries `name` and
     `n`, which announcement of it; `syscall` the call's `name` and `n`; `rows` carries `n`, how many rows the store
-    holds.
+    holds; `throughout` carries nothing.
     """
 
     kind: TriggerKind
@@ -75,10 +54,12 @@ class Trigger(msgspec.Struct, frozen=True):
     @property
     def text(self) -> str:
         """The trigger as it is written in a schedule."""
+        if self.kind == "throughout":
+            return ""
         if self.kind == "after":
-            return f"after:{_seconds(self.offset_s)}"
+            return f"after:{duration.text(self.offset_s)}"
         if self.kind == "first":
-            return f"first+{_seconds(self.offset_s)}"
+            return f"first+{duration.text(self.offset_s)}"
         what = self.path or self.name
         if what is None:
             return f"{self.kind}:{self.n}"
@@ -96,9 +77,10 @@ class Fault(msgspec.Struct, frozen=True):
     """What strikes, when and whom; `incarnation` pins it to one incarnation.
 
     `steps` are the signals; `bumps` the paths whose next version the site serves from then on. One of them may be
-    empty, not both. `on` says what the steps act on: signals go to the subject (""), edits (`RELOADS`) are made in
-    its code ("reload"), and KILL and START happen to a service ("service:valkey"). `instance` is which of several
-    copies is meant (the scope `owner` finds its own); with `is_final` that one is not started again.
+    empty, not both. `on` says what the steps act on: signals go to the subject (""), edits (`fault_text.RELOADS`) are
+    made in its code ("reload"), and KILL and START happen to a service ("service:valkey"). `instance` is which of
+    several copies is meant (the scope `owner` finds its own); with `is_final` that one is not started again. `misdeed`
+    is what the site does wrong from then on; such a fault has neither steps nor bumps.
     """
 
     trigger: Trigger
@@ -109,21 +91,31 @@ class Fault(msgspec.Struct, frozen=True):
     on: str = ""
     instance: int = 0
     is_final: bool = False
+    misdeed: Misdeed | None = None
 
     @property
     def text(self) -> str:
         """The fault as it is written in a schedule; `parse` reads it back."""
         pin = "" if self.incarnation is None else f"{self.incarnation}/"
+        if self.misdeed is not None:
+            return f"{pin}{self.trigger.text} {self.misdeed.text}".lstrip()
         actions = [f"bump:{path}" for path in self.bumps]
         words = ""
         if self.steps:
             first, *rest = self.steps
             before = f"{self.on}:" if self.on else ""
-            actions.append(before + first.signal + "".join(f"+{one.signal}@{_seconds(one.delay_s)}" for one in rest))
-            words = "" if self.on or self.scope == _DEFAULT_SCOPE[first.signal] else f" scope={self.scope}"
+            actions.append(
+                before + first.signal + "".join(f"+{one.signal}@{duration.text(one.delay_s)}" for one in rest)
+            )
+            words = "" if self.on or self.scope == DEFAULT_SCOPE[first.signal] else f" scope={self.scope}"
         words += f" instance={self.instance}" if self.instance else ""
         words += " restart=never" if self.is_final else ""
         return f"{pin}{self.trigger.text} {', '.join(actions)}{words}"
+
+    @property
+    def is_blow(self) -> bool:
+        """Whether it is signals to the subject, or a bump: over at its moment, for all that the site has to do."""
+        return not self.on and self.misdeed is None
 
     @property
     def service(self) -> str | None:
@@ -131,181 +123,6 @@ class Fault(msgspec.Struct, frozen=True):
         return self.on.partition(":")[2] or None
 
 
-def _seconds(seconds: float) -> str:
-    """Seconds in decimals, as few as give the same number again, and never with an exponent."""
-    text = format(Decimal(repr(seconds)), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
 def is_pause(signal: str) -> bool:
     """True for STOP and CONT, which end nobody."""
     return signal in _PAUSES
-
-
-def parse(text: str) -> Fault:
-    """The fault written in `text`; UsageError says which word is wrong and what is known."""
-    words = text.split()
-    if len(words) < 2:
-        raise UsageError(f'fault "{text}": wants TRIGGER ACTION, for example "request:25 KILL"')
-    pin, word = _parse_pin(words[0])
-    trigger = _parse_trigger(word, text)
-    end = 2
-    while end < len(words) and words[end - 1].endswith(","):
-        end += 1
-    if words[end - 1].startswith("bump:") and end < len(words) and not re.match(_ADVERB, words[end]):
-        raise UsageError(f'fault "{text}": a comma is missing between {words[end - 1]} and {words[end]}')
-    bumps, on, steps = _parse_actions(" ".join(words[1:end]), text)
-    adverbs = _parse_adverbs(words[end:], text)
-    scope: Scope = _DEFAULT_SCOPE[steps[0].signal] if steps and not on else "tree"
-    fault = Fault(trigger, steps, adverbs.scope or scope, pin, bumps, on, adverbs.instance or 0, adverbs.is_final)
-    _check_adverbs(adverbs, fault, text)
-    return fault
-
-
-_ADVERB = r"(scope|instance|restart)="
-
-
-class _Adverbs(msgspec.Struct, frozen=True):
-    """The words behind the action, as they were given."""
-
-    scope: Scope | None = None
-    instance: int | None = None
-    is_final: bool = False
-
-
-def _parse_adverbs(words: list[str], text: str) -> _Adverbs:
-    found: dict[str, str] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if not equals or not re.match(_ADVERB, word):
-            known = ", ".join(f"scope={s}" for s in SCOPES)
-            raise UsageError(f'fault "{text}": "{word}" is not understood; known: {known}, instance=N, restart=never')
-        if name in found:
-            raise UsageError(f'fault "{text}": one {name} at the most')
-        found[name] = value
-    scope = _parse_scope(f"scope={found['scope']}", text) if "scope" in found else None
-    number = found.get("instance", "0")
-    if not re.fullmatch(_NUMBER, number):
-        raise UsageError(f'fault "{text}": instance={number}: wants a number, counted from 0')
-    if found.get("restart", "never") != "never":
-        raise UsageError(f'fault "{text}": restart={found["restart"]}: the only one is restart=never')
-    return _Adverbs(scope, int(number) if "instance" in found else None, "restart" in found)
-
-
-def _check_adverbs(adverbs: _Adverbs, fault: Fault, text: str) -> None:
-    """Refuse words that say nothing about this fault."""
-    steps, on = fault.steps, fault.on
-    if adverbs.scope is not None:
-        _check_scope(adverbs.scope, fault, text)
-    is_nobodys = not steps or fault.service or steps[0].signal == "CONT"
-    if adverbs.instance is not None and (is_nobodys or adverbs.scope == "owner"):
-        what = "the owner is found by its request or mark" if adverbs.scope == "owner" else "this is no instance's"
-        raise UsageError(f'fault "{text}": {what}; it takes no instance')
-    if adverbs.is_final and (not steps or on or is_pause(steps[-1].signal) or adverbs.scope == "owner"):
-        raise UsageError(f'fault "{text}": restart=never goes with a signal that ends a certain copy of the subject')
-
-
-def _check_scope(scope: Scope, fault: Fault, text: str) -> None:
-    steps, trigger = fault.steps, fault.trigger
-    if not steps or fault.on or steps[0].signal == "CONT":
-        what = "CONT resumes what was stopped" if steps and not fault.on else "a bump is the site's"
-        if fault.on:
-            what = "a reload is a change of files" if fault.on == "reload" else "a service has no scope"
-        raise UsageError(f'fault "{text}": {what}; it takes no scope')
-    if scope == "owner" and trigger.kind not in _OWNED:
-        raise UsageError(f'fault "{text}": scope=owner is whose request or mark it is: {trigger.text} has none')
-
-
-def _parse_pin(word: str) -> tuple[int | None, str]:
-    pinned = re.fullmatch(rf"({_NUMBER})/(.+)", word)
-    return (int(pinned[1]), pinned[2]) if pinned else (None, word)
-
-
-def _parse_trigger(word: str, text: str) -> Trigger:
-    timed = re.fullmatch(rf"(after:|first\+)({_SECONDS})", word)
-    if timed:
-        return Trigger("after" if timed[1] == "after:" else "first", offset_s=float(timed[2]))
-    counted = re.fullmatch(rf"(request|response|rows):({_COUNT})", word)
-    if counted:
-        return Trigger(_kind(counted[1]), n=int(counted[2]))
-    pathed = re.fullmatch(rf"(request|response):(/[^#\s]*)(?:#({_COUNT}))?", word)
-    if pathed:
-        return Trigger(_kind(pathed[1]), n=int(pathed[3] or 1), path=pathed[2])
-    named = re.fullmatch(rf"(mark|syscall):([^#\s]+)(?:#({_COUNT}))?", word)
-    if named:
-        if named[1] == "syscall" and named[2] not in (*CALL_NAMES, ANY_STEP):
-            known = ", ".join((ANY_STEP, *CALL_NAMES))
-            raise UsageError(f'fault "{text}": {named[2]} is no call that is watched; those are: {known}')
-        return Trigger(_kind(named[1]), n=int(named[3] or 1), name=named[2])
-    name = re.split(r"[:+]", word)[0]
-    if name in _LATER_TRIGGERS:
-        raise UsageError(f'fault "{text}": the trigger "{name}" is not built yet; built: {BUILT_TRIGGERS}')
-    raise UsageError(f'fault "{text}": unknown trigger "{word}"; known: {BUILT_TRIGGERS}')
-
-
-def _kind(word: str) -> TriggerKind:
-    kind: TriggerKind = msgspec.convert(word, TriggerKind)
-    return kind
-
-
-def _parse_actions(words: str, text: str) -> tuple[tuple[str, ...], str, tuple[Step, ...]]:
-    """The bumps, what the steps behind them act on, and the steps."""
-    *before, last = [word.strip() for word in words.split(",")]
-    bumps = [_bumped(word) for word in before]
-    if None in bumps:
-        raise UsageError(f'fault "{text}": bumps stand first, then one signal or sequence: "bump:/product/6, KILL"')
-    path = _bumped(last)
-    paths = tuple(path for path in (*bumps, path) if path is not None)
-    if path is not None:
-        return paths, "", ()
-    acted = re.fullmatch(r"(reload|service:[a-z][a-z0-9_]*):(\S+)", last)
-    if acted is None:
-        return paths, "", _parse_steps(last, SIGNALS, text)
-    steps = _parse_steps(acted[2], RELOADS if acted[1] == "reload" else _SERVICE_ACTIONS, text)
-    return paths, acted[1], _completed(acted[1], steps, text)
-
-
-def _completed(on: str, steps: tuple[Step, ...], text: str) -> tuple[Step, ...]:
-    """What is broken is mended some time, and a service that was killed comes back, at once where nothing is said."""
-    names = [step.signal for step in steps]
-    if on == "reload":
-        steps = (*steps, Step("mended", _MENDED_S)) if names == ["broken"] else steps
-        turns = [step.signal for step in steps if step.signal in ("broken", "mended")]
-        if turns != ["broken", "mended"] * (len(turns) // 2):
-            raise UsageError(f'fault "{text}": mended goes behind broken, each time: reload:broken+mended@2')
-        return steps
-    if names not in (["KILL"], ["KILL", "START"]):
-        raise UsageError(f'fault "{text}": a service takes KILL, or KILL+START@S to come back S seconds later')
-    return steps
-
-
-def _bumped(word: str) -> str | None:
-    found = re.fullmatch(r"bump:(/[^\s,]+)", word)
-    return found[1] if found else None
-
-
-def _parse_steps(word: str, known: tuple[str, ...], text: str) -> tuple[Step, ...]:
-    first, *rest = word.split("+")
-    steps = [Step(_named(first, known, text))]
-    for part in rest:
-        name, at, delay = part.partition("@")
-        if not at or not re.fullmatch(_SECONDS, delay):
-            raise UsageError(f'fault "{text}": "+{part}" wants a delay in seconds, for example TERM+KILL@10')
-        if steps[-1].signal == "KILL" and known is SIGNALS:
-            raise UsageError(f'fault "{text}": nothing can follow KILL')
-        steps.append(Step(_named(name, known, text), float(delay)))
-    return tuple(steps)
-
-
-def _named(name: str, known: tuple[str, ...], text: str) -> str:
-    if name in known:
-        return name
-    built = _BUILT_ACTIONS if known is SIGNALS else ", ".join(known)
-    raise UsageError(f'fault "{text}": unknown action "{name}"; built: {built}')
-
-
-def _parse_scope(word: str, text: str) -> Scope:
-    for scope in SCOPES:
-        if word == f"scope={scope}":
-            return scope
-    raise UsageError(f'fault "{text}": "{word}" is not understood; scopes: ' + ", ".join(f"scope={s}" for s in SCOPES))

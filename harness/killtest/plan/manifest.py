@@ -1,6 +1,7 @@
 """The manifest of a subject: what it is, how it is started, and how to read what it stored (docs/manifest.md)."""
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -62,6 +63,24 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def bumped(self) -> tuple[str, ...]:
         """What a path shows before its number, where it shows a product (docs/site-protocol.md)."""
         return ("product", "view", "image") if self.shape == "two_page" else ("product", "image")
+
+    @property
+    def _numbered(self) -> dict[str, range]:
+        """The numbers of each kind of path."""
+        lists = self.list_pages if self.shape in ("pages", "two_page") else 1
+        return {"list": range(lists)} | {kind: range(1, self.products + 1) for kind in self.bumped}
+
+    def paths(self) -> Iterator[str]:
+        """Everything that the site answers with content, each path once (docs/site-protocol.md)."""
+        yield from ("/", "/robots.txt", "/sitemap.xml")
+        for kind, numbers in self._numbered.items():
+            yield from (f"/{kind}/{number}" for number in numbers)
+
+    @property
+    def paths_in_words(self) -> str:
+        """The same, told."""
+        kinds = [f"/{kind}/{numbers[0]} to /{kind}/{numbers[-1]}" for kind, numbers in self._numbered.items()]
+        return ", ".join([*kinds, "/, /robots.txt and /sitemap.xml"])
 
     def shows_product(self, path: str) -> bool:
         """Whether the site can bump that path, which names a product in its canonical spelling."""

@@ -8,7 +8,8 @@ import msgspec
 from msgspec import Meta
 
 from killtest.errors import UsageError
-from killtest.plan.fault import SIGNALS, Fault, Trigger, parse
+from killtest.plan.fault import SIGNALS, Fault, Trigger
+from killtest.plan.fault_text import parse
 
 SCHEMA = 1
 DrawnTrigger = Literal["after", "first", "request", "response"]
@@ -19,7 +20,7 @@ Name = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.+-]{0,99}$")]
 
 
 class Schedule(msgspec.Struct, frozen=True):
-    """The faults of one trial, in order, as text (`fault.parse` reads each).
+    """The faults of one trial, in order, as text (`fault_text.parse` reads each).
 
     `group` names the schedules drawn from one rule, which a table puts in one row; `seed` is what the draw
     started from, empty for faults that were written by hand.

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from killtest.errors import UsageError
-from killtest.plan.fault import Fault, parse
+from killtest.plan.fault import Fault
+from killtest.plan.fault_text import parse
 from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.reload import code_copy, edit
 
@@ -13,7 +14,7 @@ def check_faults(faults: Sequence[str], who: Subject, site: SiteNeeds, source: s
     """UsageError for a fault that they can't have, which might come out late in a campaign, or never."""
     for text in faults:
         fault = parse(text)
-        why = _missing_product(fault, site) or _missing_part(fault, who)
+        why = _missing_product(fault, site) or _missing_page(fault, site) or _missing_part(fault, who)
         if why:
             raise UsageError(f'{source}: fault "{text}": {why}')
     final = {fault.instance for fault in map(parse, faults) if fault.is_final}
@@ -28,6 +29,17 @@ def _missing_product(fault: Fault, site: SiteNeeds) -> str | None:
         return None
     there = ", ".join(f"/{kind}/1 to /{kind}/{site.products}" for kind in site.bumped)
     return f"{wrong[0]} shows no product of this shop; it has {there}"
+
+
+def _missing_page(fault: Fault, site: SiteNeeds) -> str | None:
+    misdeed = fault.misdeed
+    if misdeed is None:
+        return None
+    if not any(map(misdeed.matches, site.paths())):
+        return f"{misdeed.path} is no page of this shop; it has {site.paths_in_words}"
+    if misdeed.to is not None and misdeed.to not in site.paths():
+        return f"it leads to {misdeed.to}, which is no page of this shop; it has {site.paths_in_words}"
+    return None
 
 
 def _missing_part(fault: Fault, who: Subject) -> str | None:

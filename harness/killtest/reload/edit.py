@@ -9,7 +9,7 @@ _REVISION = re.compile(rb"^((?:\xef\xbb\xbf)?REVISION = )([0-9]{1,18})(?![0-9])"
 
 
 def edited(kind: str, text: bytes) -> bytes:
-    """The file's new text after the edit `kind` (plan/fault.py, RELOADS); `touch` changes no text.
+    """The file's new text after the edit `kind` (plan/fault_text.py, RELOADS); `touch` changes no text.
 
     What `broken` does to a file, `mended` undoes to the byte.
     """

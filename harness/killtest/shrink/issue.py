@@ -6,7 +6,8 @@ from typing import Any
 
 from killtest.campaigns import answer
 from killtest.campaigns.answer import Answer
-from killtest.plan.fault import Fault, parse
+from killtest.plan.fault import Fault
+from killtest.plan.fault_text import parse
 from killtest.plan.manifest import Subject
 
 _KEYS_SHOWN = 10
@@ -79,12 +80,14 @@ def _fault(fault: Fault) -> str:
         "first": f"{trigger.offset_s:g} s after the first request",
         "mark": f"at its own mark `{trigger.name}`, number {trigger.n}",
         "rows": f"when the store held {trigger.n} rows",
+        "throughout": "for the whole crawl",
         "syscall": f"before its call {trigger.n} of `{trigger.name}`",
     }[trigger.kind]
     sent = _steps(fault) if fault.steps else ""
+    wrong = f"the site answering as `{fault.misdeed.text}` says" if fault.misdeed else ""
     changed = ", ".join(f"a change of the page `{path}`" for path in fault.bumps)
     pin = "" if fault.incarnation is None else f", in start {fault.incarnation + 1}"
-    return f"{' and '.join(filter(None, (changed, sent)))} {moment}{pin}"
+    return f"{' and '.join(filter(None, (wrong, changed, sent)))} {moment}{pin}"
 
 
 def _steps(fault: Fault) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from killtest.plan.fault import Fault, parse
+from killtest.plan.fault import Fault
+from killtest.plan.fault_text import parse
 
 
 def simpler(fault: Fault) -> Iterator[Fault]:

@@ -10,7 +10,7 @@ from msgspec import Meta
 from killtest import toml_file
 from killtest.errors import UsageError
 from killtest.plan import manifest, subject
-from killtest.plan.fault import parse
+from killtest.plan.fault_text import parse
 from killtest.plan.manifest import Subject
 from killtest.zoo.expectation import Expectation
 

@@ -1,0 +1,1 @@
+"""The kinds of misbehaviour, a file each: what becomes of a whole answer."""
