@@ -112,7 +112,8 @@ def test_nobody_takes_the_port_of_a_service_that_is_away(tmp_path: Path) -> None
     conf.write_text(server_program.configuration({}, tmp_path))
     services = Services(kin)
     server = server_program.require("the test").path
-    order = {"name": "valkey", "argv": [server, str(conf)], "folder": str(tmp_path), "port": 0}
+    start = {"argv": [server, str(conf), "--port", "{port}"]}
+    order = {"name": "valkey", "start": start, "folder": str(tmp_path), "port": 0}
     try:
         port = services.commands["service"](order)["port"]
         services.commands["kill_service"](order)
