@@ -195,7 +195,7 @@ def test_explore_refuses_what_no_snapshot_of_a_folder_holds(tmp_path: Path) -> N
 
 
 def test_explore_refuses_several_instances(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="tiny runs in 2 instances side by side"):
+    with pytest.raises(UsageError, match="tiny runs as 2 copies"):
         explore_run.check_explorable(replace(queued(tmp_path), services=(), instances=2))
 
 

@@ -74,10 +74,10 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where the rows are, below the store folder (postgres: in the trial's server), and how to read them.
 
-    `query` (sqlite, postgres) names the columns: `key` is the natural key; `key` (jsonl, csv, json) names the column that is.
-    `delimiter` (csv) stands between two fields. For files, one row each, `key` is a pattern whose group is searched
-    for in what `key_from` says: the file's path below the store folder or its content; `fields` are columns, each
-    with such a pattern for the content. With `group` the truth holds once for each value of that column, of which
+    `query` (sqlite, postgres) names the columns: `key` is the natural key; `key` (jsonl, csv, json) names the column
+    that is. `delimiter` (csv) stands between two fields. For files, one row each, `key` is a pattern whose group is
+    searched for in what `key_from` says: the file's path below the store folder or its content; `fields` are columns,
+    each with such a pattern for the content. With `group` the truth holds once for each value of that column, of which
     there are `groups`: the same crawl ordered several times.
     """
 

@@ -1,13 +1,13 @@
 """The program behind the service "postgres": PostgreSQL 14 and newer, of the system or out of a wheel."""
 
 import contextlib
+import ctypes
 import functools
 import importlib.util
 import os
 import pwd
 import re
 import shutil
-import signal
 import socket
 import struct
 import subprocess
@@ -35,6 +35,7 @@ _NAME = "killtest"
 # Version 3.0 of the protocol, and who asks for which database.
 _HELLO = struct.pack("!l", 196608) + f"user\0{_NAME}\0database\0{_NAME}\0\0".encode()
 _BYE = b"X" + struct.pack("!l", 4)
+_IPC_RMID = 0
 
 
 @functools.cache
@@ -87,7 +88,7 @@ def prepare(settings: dict[str, str], folder: Path, wanted_by: str) -> ServerSta
     _run([program.path, "--single", "-F", "-D", "{data}", "template1"], rename, data, owner)
     words = [f"{name}={value}" for name, value in (_DEFAULTS | settings | _OURS).items()]
     argv = [program.path, "-D", "{data}", *(part for word in words for part in ("-c", word)), "-p", "{port}"]
-    return ServerStart(tuple(argv), str(data), owner, int(signal.SIGQUIT))
+    return ServerStart(tuple(argv), str(data), owner)
 
 
 def url(port: int) -> str:
@@ -113,6 +114,16 @@ def refusal(port: int) -> str | None:
         connection.sendall(_BYE)
         return None if answer == b"R" else ""
     return ""
+
+
+def clear(folder: Path) -> None:
+    """Remove the segment of shared memory that a killed server leaves: there are not endlessly many on a machine.
+
+    Its number is the last word of the seventh line of postmaster.pid, which a killed server leaves as well.
+    """
+    with contextlib.suppress(OSError, IndexError, ValueError):
+        number = int((folder / "data" / "postmaster.pid").read_text("ascii").splitlines()[6].split()[1])
+        ctypes.CDLL(None).shmctl(number, _IPC_RMID, None)
 
 
 def _run(argv: Sequence[str], text: str, data: Path, owner: tuple[int, int] | None) -> None:

@@ -27,6 +27,9 @@ class ServerKind(Protocol):
     def refusal(self, port: int) -> str | None:
         """None once it can be used; why it never will, and "" while it may come to that."""
 
+    def clear(self, folder: Path) -> None:
+        """Remove what a server that was killed has left on the machine outside its folder."""
+
 
 def kind_of(service: str) -> ServerKind:
     """The module for the service of that name, which the manifest's check has let through."""

@@ -60,6 +60,10 @@ def refusal(port: int) -> str | None:
     return None if answer.startswith(b"+PONG") else ""
 
 
+def clear(folder: Path) -> None:
+    """Nothing: all that it has is in its folder."""
+
+
 def configuration(settings: dict[str, str], folder: Path) -> str:
     """The server's configuration file; what makes it reachable and keeps its data in `folder` has the last word."""
     told = {"appendonly": "yes", "appendfsync": "always", "save": '""'} | settings

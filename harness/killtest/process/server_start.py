@@ -24,13 +24,12 @@ class ServerStart(msgspec.Struct, frozen=True):
     """A server's command, in which {port} and {data} are filled in.
 
     `data` is the folder that {data} means; `owner` the user and group to run it as, for servers that refuse to be
-    root; `farewell` the signal that ends it together with what it keeps outside its folder.
+    root.
     """
 
     argv: tuple[str, ...]
     data: str | None = None
     owner: tuple[int, int] | None = None
-    farewell: int | None = None
 
 
 def said_by(path: str) -> str:

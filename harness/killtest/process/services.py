@@ -23,7 +23,6 @@ from killtest.process.server_start import ServerStart, data_words
 Message = dict[str, Any]
 _READY_DEADLINE_S = 20.0
 _DEATH_DEADLINE_S = 5.0
-_FAREWELL_DEADLINE_S = 5.0
 _LOOK_AGAIN_S = 0.005
 _PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None)
@@ -39,11 +38,6 @@ class Service:
         self.process: subprocess.Popen[bytes] | None = None
         self._how = start
         self._folder = folder
-
-    @property
-    def has_farewell(self) -> bool:
-        """Whether it runs and must be asked to end: a kill would leave something behind on the machine."""
-        return self.process is not None and self._how.farewell is not None
 
     @property
     def log(self) -> str:
@@ -90,14 +84,10 @@ class Service:
         return process.pid
 
     def end(self) -> None:
-        """Ask it to go, where it would leave something behind otherwise, and kill what is left."""
-        if self.process is not None and self._how.farewell is not None:
-            self.process.send_signal(self._how.farewell)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self.process.wait(_FAREWELL_DEADLINE_S)
-                self.process = None
+        """Kill it for good, and remove what it had on the machine outside its folder."""
         if self.process is not None:
             self.kill()
+        kind_of(self.name).clear(Path(self._folder))
 
     def wait_ready(self) -> None:
         """Until it can be used; OSError, with its last words, when it ends or takes too long."""
@@ -131,11 +121,6 @@ class Services:
             "kill_service": self._kill,
             "start_service": self._start,
         }
-
-    @property
-    def have_farewells(self) -> bool:
-        """Whether one of them must be asked to end, before all that runs is killed at once."""
-        return any(one.has_farewell for one in self._all.values())
 
     def exited(self, pid: int, code: int) -> Message | None:
         """The event to send if the process that was just reaped is a service's, which has ended by itself."""

@@ -275,9 +275,6 @@ class Warden:
             self._say(event)
 
     def _end_everything(self) -> None:
-        if self._services.have_farewells:
-            self._end_subject({})
-            self._services.end()
         if os.getpid() == 1:
             with contextlib.suppress(ProcessLookupError):  # nobody: the harness went before the site was started
                 os.kill(-1, signal.SIGKILL)  # all of the namespace but ourselves, at once

@@ -50,7 +50,7 @@ def read(address: str, query: str) -> Rows | None:
             return _run(connection, query)
     except psycopg.errors.UndefinedTable:
         return None
-    except (psycopg.errors.SyntaxErrorOrAccessRuleViolation, psycopg.errors.ReadOnlySqlTransaction) as error:
+    except (psycopg.ProgrammingError, psycopg.errors.ReadOnlySqlTransaction) as error:
         raise QueryError(f"store in PostgreSQL: {_said(error)} (query: {query})") from error
     except psycopg.Error as error:
         raise StoreError(f"store in PostgreSQL: {_said(error)} (query: {query})") from error
