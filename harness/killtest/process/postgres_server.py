@@ -78,7 +78,7 @@ def prepare(settings: dict[str, str], folder: Path, wanted_by: str) -> ServerSta
     data = folder / "data"
     data.mkdir(mode=0o700)
     if owner is not None:
-        os.chown(data, *owner)
+        _hand_over(data, owner)
     initdb = str(Path(program.path).with_name("initdb"))
     # What a power cut leaves of a database that nobody has used yet is of no interest: not synced. Small segments
     # of the write-ahead log keep the trial's folder small.
@@ -143,6 +143,16 @@ def _run(argv: Sequence[str], text: str, data: Path, owner: tuple[int, int] | No
     if done.returncode != 0:
         lines = (done.stderr + done.stdout).strip().splitlines()
         raise HarnessFailure(f"no database could be made in {data}: {lines[-1] if lines else done.returncode}")
+
+
+def _hand_over(data: Path, owner: tuple[int, int]) -> None:
+    try:
+        os.chown(data, *owner)
+    except OSError as error:  # root of a user namespace in which there is nobody else
+        raise UsageError(
+            f"PostgreSQL does not run as root, and root here may not give {data} to {pwd.getpwuid(owner[0]).pw_name} "
+            f"({error.strerror}): run killtest as somebody else"
+        ) from None
 
 
 def _account() -> tuple[int, int]:
