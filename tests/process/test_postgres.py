@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 from crawler_run import CRAWLERS
@@ -157,11 +158,28 @@ def test_the_reader_waits_for_a_server_that_recovers_and_changes_nothing(server:
     with pytest.raises(psycopg.OperationalError):
         under_way.commit()
     under_way.close()
-    for wrong in ("SELECT nothing AS key FROM found", "SELEC", "SELECT sku FROM found", "DROP TABLE found"):
+    adds = "INSERT INTO found VALUES ('by the reader') RETURNING sku AS key"
+    for wrong in (adds, "SELECT nothing AS key FROM found", "SELEC", "SELECT sku FROM found", "DROP TABLE found"):
         with pytest.raises(QueryError):
             postgres.read(address, wrong)
     with pytest.raises(StoreError, match="division by zero"):
         postgres.read(address, "SELECT 1 / 0 AS key")
+
+
+def test_a_backend_that_is_busy_dies_with_its_server(server: Server) -> None:
+    # Busy, it would not notice that its server has gone, and keep the memory that the next one wants.
+    command, address, port = server
+    busy, looker = (psycopg.connect(postgres_server.url(port), autocommit=True) for _ in range(2))
+    busy.pgconn.send_query(b"SELECT count(*) FROM (SELECT generate_series(1, 200000000)) s")
+    pid = busy.info.backend_pid
+    while looker.execute("SELECT state FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone() != ("active",):
+        pass
+    command("kill")
+    assert not psutil.pid_exists(pid)
+    command("start")
+    assert postgres.read(address, "SELECT 1 AS key") is not None
+    looker.close()
+    busy.close()
 
 
 def test_a_server_that_does_not_answer_is_a_store_that_can_t_be_read(
