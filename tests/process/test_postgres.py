@@ -5,7 +5,6 @@ import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import psutil
 import psycopg
 import pytest
 from crawler_run import CRAWLERS
@@ -20,6 +19,7 @@ from killtest.plan.campaign import Planned
 from killtest.plan.manifest import SiteNeeds, StoreNeeds
 from killtest.plan.schedule import Schedule
 from killtest.process import postgres_server
+from killtest.process import process_tree as tree
 from killtest.process.kin import Kin
 from killtest.process.server_start import ServerProgram
 from killtest.process.services import Services
@@ -174,8 +174,10 @@ def test_a_backend_that_is_busy_dies_with_its_server(server: Server) -> None:
     pid = busy.info.backend_pid
     while looker.execute("SELECT state FROM pg_stat_activity WHERE pid = %s", [pid]).fetchone() != ("active",):
         pass
+    backend = tree.identify(pid)
+    assert backend is not None
     command("kill")
-    assert not psutil.pid_exists(pid)
+    assert tree.is_dead(backend)
     command("start")
     assert postgres.read(address, "SELECT 1 AS key") is not None
     looker.close()
