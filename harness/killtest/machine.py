@@ -14,7 +14,8 @@ import msgspec
 import psutil
 
 from killtest import __version__
-from killtest.process import isolation, server_program
+from killtest.process import isolation
+from killtest.process.server_kind import kind_of
 
 _CRAWLERS = ("scrapy", "twisted", "requests", "selectolax", "lxml", "parsel", "queuelib", "django", "redis", "urllib3")
 _NAMED = (*_CRAWLERS, "flask", "gevent", "pandas")
@@ -30,7 +31,8 @@ def describe(folder: Path, argv: list[str]) -> bytes:
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in _NAMED},
         "sqlite": _sqlite(),
-        "service": _service(),
+        "service": _service("valkey"),
+        "postgres": _service("postgres"),
         "kernel": platform.release(),
         "system": platform.platform(),
         "cpu": _cpu(),
@@ -86,9 +88,9 @@ def _sqlite() -> str:
     return sqlite3.sqlite_version
 
 
-def _service() -> str | None:
-    """What stands behind the service valkey; None without a server."""
-    found = server_program.find()
+def _service(name: str) -> str | None:
+    """What stands behind the service of that name; None without a server."""
+    found = kind_of(name).find()
     return f"{found.kind} {found.version}" if found else None
 
 

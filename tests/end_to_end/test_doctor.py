@@ -39,6 +39,7 @@ def test_abilities_are_tried_and_the_basics_work_here(tmp_path: Path) -> None:
         "durable steps",
         "extra explore",
         "valkey",
+        "postgres",
     }
     assert not list(tmp_path.iterdir())
 

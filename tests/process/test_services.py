@@ -112,7 +112,8 @@ def test_nobody_takes_the_port_of_a_service_that_is_away(tmp_path: Path) -> None
     conf.write_text(server_program.configuration({}, tmp_path))
     services = Services(kin)
     server = server_program.require("the test").path
-    order = {"name": "valkey", "argv": [server, str(conf)], "folder": str(tmp_path), "port": 0}
+    start = {"argv": [server, str(conf), "--port", "{port}"]}
+    order = {"name": "valkey", "start": start, "folder": str(tmp_path), "port": 0}
     try:
         port = services.commands["service"](order)["port"]
         services.commands["kill_service"](order)
@@ -194,7 +195,7 @@ def test_explore_refuses_what_no_snapshot_of_a_folder_holds(tmp_path: Path) -> N
 
 
 def test_explore_refuses_several_instances(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="tiny runs in 2 instances side by side"):
+    with pytest.raises(UsageError, match="tiny runs as 2 copies"):
         explore_run.check_explorable(replace(queued(tmp_path), services=(), instances=2))
 
 

@@ -56,8 +56,12 @@ def test_variant_changes_only_what_it_names(tmp_path: Path) -> None:
         (('["{python}", "crawl.py", "{site_url}"]', "[]"), "`$.command`"),
         (('"jsonl"', '"parquet"'), "store reader 'parquet' is unknown; built: sqlite, jsonl"),
         (('key = "sku"', ""), "a jsonl store wants `key`"),
+        (('path = "out.jsonl"', ""), "a jsonl store wants a `path`"),
+        (('"jsonl"', '"postgres"\nquery = "SELECT 1 AS key"'), "a postgres store wants no `path`"),
+        (('"jsonl"\npath = "out.jsonl"', '"postgres"'), "a postgres store wants `query`"),
+        (('"jsonl"\npath = "out.jsonl"', '"postgres"\nquery = "SELECT 1 AS key"'), 'services = ["postgres"]'),
         (('"out.jsonl"', '"../out.jsonl"'), "must lie below the store folder"),
-        (("[store]", 'services = ["mysql"]\n[store]'), "services: mysql; built: valkey"),
+        (("[store]", 'services = ["mysql"]\n[store]'), "services: mysql; built: valkey, postgres"),
         (("[store]", '[service.valkey]\nappendfsync = "no"\n[store]'), 'without services = ["valkey"]'),
         (("[store]", 'services = ["valkey", "valkey"]\n[store]'), "services: valkey, valkey: each one is named once"),
         (("[store]", 'reload = ["gone.py"]\n[store]'), "there is no such file beside the manifest"),
@@ -121,7 +125,9 @@ def test_unknown_variant_names_the_known_ones(tmp_path: Path) -> None:
 
 
 def test_unknown_subject_names_the_known_ones() -> None:
-    with pytest.raises(UsageError, match=r"unknown subject 'nobody'; there are: append_jsonl, idempotent, naive"):
+    with pytest.raises(
+        UsageError, match=r"unknown subject 'nobody'; there are: append_jsonl, idempotent, idempotent_postgres, naive"
+    ):
         subject.find("nobody")
 
 

@@ -151,6 +151,8 @@ def check_store(planned: Planned, found: Evidence, place: Path) -> None:
     if last.instead:
         names = ", ".join(last.instead)
         raise UsageError(f"{who}: store {needs.path}: no column {needs.key!r}, only {names}; see {place / 'store'}")
+    if not last.exists and needs.reader == "postgres":
+        raise UsageError(f"{who}: it ended with 0, and the server has no such table: {needs.query}")
     if not last.exists:
         there = sorted(str(path.relative_to(place)) for path in (place / "store").rglob("*") if path.is_file())
         raise UsageError(

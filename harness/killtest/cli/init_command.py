@@ -98,8 +98,8 @@ def _given(chosen: tuple[str, ...], options: dict[str, Any]) -> StoreNeeds | Non
 
 def _reader_of(store: str) -> str:
     reader, _ = subject.reader_and_path(store)
-    if reader not in manifest.BUILT_READERS:
-        raise UsageError(f"--store {store!r}: reader {reader!r} is unknown; built: {', '.join(manifest.BUILT_READERS)}")
+    if reader not in manifest.FILE_READERS:
+        raise UsageError(f"--store {store!r}: reader {reader!r} is unknown; built: {', '.join(manifest.FILE_READERS)}")
     return reader
 
 
@@ -133,7 +133,7 @@ def _how_to_say(done: Crawl, store: str | None, guess: StoreNeeds | None) -> str
 
 def _ask_store(done: Crawl, store: str | None) -> StoreNeeds:
     click.echo(f"It left: {', '.join(done.files[:10])}", err=True)
-    text = store or click.prompt(f"Store, as READER:PATH ({', '.join(manifest.BUILT_READERS)})", err=True)
+    text = store or click.prompt(f"Store, as READER:PATH ({', '.join(manifest.FILE_READERS)})", err=True)
     reader, path = subject.reader_and_path(text)
     delimiter = click.prompt("Delimiter", default=",", err=True) if reader == "csv" else ","
     there = StoreNeeds(reader, path, key="key", delimiter=delimiter.replace("\\t", "\t"))

@@ -19,9 +19,10 @@ from killtest.judge.course import Course
 from killtest.judge.truth import Truth
 from killtest.plan import subject
 from killtest.plan.manifest import SiteNeeds, Subject
-from killtest.process import clock, mark_post, server_program
+from killtest.process import clock, mark_post, postgres_server
 from killtest.process.channel import Channel
 from killtest.process.launcher import Order, Trace, WardenLauncher
+from killtest.process.server_kind import kind_of
 from killtest.reload import code_copy
 from killtest.reload.code_copy import Edited
 from killtest.store import snapshot
@@ -105,11 +106,9 @@ class RealStage:
         """Start a service of the trial; its port."""
         place = self.folder / "services" / name
         place.mkdir(parents=True)
-        conf = place / "server.conf"
-        conf.write_text(server_program.configuration(self.subject.service.get(name, {}), place), "utf-8")
-        program = server_program.require(self.subject.name)
+        start = kind_of(name).prepare(self.subject.service.get(name, {}), place, self.subject.name)
         try:
-            return self.launcher.open_service(name, [program.path, str(conf)], place)
+            return self.launcher.open_service(name, start, place)
         except Refused as error:
             if name not in self.subject.service:
                 raise
@@ -212,7 +211,15 @@ class RealStage:
         return self._taken(incarnation)
 
     def _taken(self, incarnation: int) -> Snapshot:
-        return snapshot.take(self.subject.store, self.store, self.folder / "copy", incarnation)
+        needs, server = self.subject.store, self._store_server()
+        return snapshot.take(needs, self.store, self.folder / "copy", incarnation, server)
+
+    def _store_server(self) -> str | None:
+        """The address of the server that holds the store, for a harness outside the trial's network."""
+        if self.subject.store.reader != "postgres":
+            return None
+        data = self.folder / "services" / "postgres" / "data"
+        return postgres_server.own_address(data, self._ports["postgres"], self.launcher.private / "postgres")
 
     def truth(self, course: Course) -> Truth:
         """What a perfect crawl must store; where the store's rows are of several groups, for each of them."""
@@ -244,7 +251,7 @@ class RealStage:
         return values | {"instance": str(instance)}
 
     def _service_urls(self) -> dict[str, str]:
-        return {name: f"redis://127.0.0.1:{port}/0" for name, port in self._ports.items()}
+        return {name: kind_of(name).url(port) for name, port in self._ports.items()}
 
 
 def _unless_a_service_ended(event: Event) -> Event:

@@ -14,8 +14,10 @@ from killtest.reload import code_copy
 
 Positive = Annotated[float, Meta(gt=0)]
 Command = Annotated[tuple[str, ...], Meta(min_length=1)]
-BUILT_READERS = ("sqlite", "jsonl", "csv", "json", "files")
-BUILT_SERVICES = ("valkey",)
+FILE_READERS = ("sqlite", "jsonl", "csv", "json", "files")
+BUILT_READERS = (*FILE_READERS, "postgres")
+_ASKED_BY_QUERY = ("sqlite", "postgres")
+BUILT_SERVICES = ("valkey", "postgres")
 
 
 class Done(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -89,17 +91,17 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StoreNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Where the rows are, below the store folder, and how to read them.
+    """Where the rows are, below the store folder (postgres: in the trial's server), and how to read them.
 
-    `query` (sqlite) names the columns: `key` is the natural key; `key` (jsonl, csv, json) names the column that is.
-    `delimiter` (csv) stands between two fields. For files, one row each, `key` is a pattern whose group is searched
-    for in what `key_from` says: the file's path below the store folder or its content; `fields` are columns, each
-    with such a pattern for the content. With `group` the truth holds once for each value of that column, of which
+    `query` (sqlite, postgres) names the columns: `key` is the natural key; `key` (jsonl, csv, json) names the column
+    that is. `delimiter` (csv) stands between two fields. For files, one row each, `key` is a pattern whose group is
+    searched for in what `key_from` says: the file's path below the store folder or its content; `fields` are columns,
+    each with such a pattern for the content. With `group` the truth holds once for each value of that column, of which
     there are `groups`: the same crawl ordered several times.
     """
 
     reader: str
-    path: str
+    path: str = ""
     query: str | None = None
     key: str | None = None
     key_from: Literal["path", "content"] = "path"
@@ -158,6 +160,8 @@ def load(path: Path, variant: str | None = None) -> Subject:
     _check_reload(subject, path)
     _check_services(subject, path)
     check_store(subject.store, str(path))
+    if subject.store.reader == "postgres" and "postgres" not in subject.services:
+        raise UsageError(f'{path}: a postgres store is that of the service: services = ["postgres"]')
     return subject
 
 
@@ -187,10 +191,13 @@ def check_store(store: StoreNeeds, source: str) -> None:
     """Refuse a store that no reader can read; UsageError names `source`."""
     if store.reader not in BUILT_READERS:
         raise UsageError(f"{source}: store reader {store.reader!r} is unknown; built: {', '.join(BUILT_READERS)}")
-    wanted, given = ("query", store.query) if store.reader == "sqlite" else ("key", store.key)
+    wanted, given = ("query", store.query) if store.reader in _ASKED_BY_QUERY else ("key", store.key)
     if not given:
         what = "a pattern whose group is" if store.reader == "files" else "which column is"
         raise UsageError(f"{source}: a {store.reader} store wants `{wanted}`, to say {what} the natural key")
+    if bool(store.path) == (store.reader == "postgres"):
+        no = "no " if store.path else "a "
+        raise UsageError(f"{source}: a {store.reader} store wants {no}`path`")
     if not _lies_below(store.path):
         raise UsageError(f"{source}: store path {store.path!r} must lie below the store folder")
     if (store.group is None) != (store.groups == 1):

@@ -12,7 +12,8 @@ from packaging.requirements import Requirement
 
 from killtest.errors import UsageError
 from killtest.plan.manifest import StoreNeeds, Subject, check_store, load
-from killtest.process import server_program
+from killtest.process.server_kind import kind_of
+from killtest.store import postgres
 
 MANIFEST = "subject.toml"
 
@@ -97,8 +98,10 @@ def check_runnable(subject: Subject) -> None:
     if missing:
         what = ", ".join(missing)
         raise UsageError(f"{subject.name} needs {what}, not installed here: pip install 'killtest[{subject.extra}]'")
-    if "valkey" in subject.services:
-        server_program.require(subject.name)
+    for service in subject.services:
+        kind_of(service).require(subject.name)
+    if subject.store.reader == "postgres":
+        postgres.require(subject.name)
     for command in (subject.command, *filter(None, [subject.restart]), *subject.setup):
         program = command_line(command, subject.folder, {})[0]
         if shutil.which(program) is None:

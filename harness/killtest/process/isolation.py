@@ -18,7 +18,6 @@ from killtest.errors import UsageError
 
 # The same address and port for every trial, so that URLs in stored state stay valid (DESIGN section 3).
 SITE_PORT = 8000
-SERVICE_PORTS = {"valkey": 6379}
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 0x1
 _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL = 47, 4
 _MS_BIND = 4096

@@ -14,6 +14,8 @@ from killtest.errors import HarnessFailure, Refused, UsageError
 from killtest.plan.fault import Scope
 from killtest.process import isolation
 from killtest.process.channel import Channel, Message
+from killtest.process.server_kind import kind_of
+from killtest.process.server_start import ServerStart
 from killtest.process.socket_owner import Ends
 
 _START_DEADLINE_S = 30.0
@@ -172,10 +174,10 @@ class WardenLauncher:
         reply = self.channel.call("site", argv=argv, stderr=str(errors), within_s=_START_DEADLINE_S)
         return str(reply["ready"]["url"])
 
-    def open_service(self, name: str, argv: Sequence[str], folder: Path) -> int:
+    def open_service(self, name: str, start: ServerStart, folder: Path) -> int:
         """Start a service of the trial in its folder, and wait until it can be used; its port on 127.0.0.1."""
-        port = isolation.SERVICE_PORTS[name] if self.is_isolated else 0
-        told = {"name": name, "argv": argv, "folder": str(folder), "port": port}
+        port = kind_of(name).PORT if self.is_isolated else 0
+        told = {"name": name, "start": msgspec.to_builtins(start), "folder": str(folder), "port": port}
         return int(self.channel.call("service", **told, within_s=_START_DEADLINE_S)["port"])
 
     def start(self, order: Order) -> float:

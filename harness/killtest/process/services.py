@@ -12,8 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from killtest.process import process_tree as tree
 from killtest.process.kin import Kin
+from killtest.process.process_tree import Identity
+from killtest.process.server_kind import kind_of
+from killtest.process.server_start import ServerStart, data_words
 
 Message = dict[str, Any]
 _READY_DEADLINE_S = 20.0
@@ -26,12 +31,12 @@ _LIBC = ctypes.CDLL(None)
 class Service:
     """One server: how it is started, on which port, and its process while it lives."""
 
-    def __init__(self, name: str, argv: list[str], folder: str, port: int) -> None:
+    def __init__(self, name: str, start: ServerStart, folder: str, port: int) -> None:
         """Nothing runs yet; it will listen on that port of 127.0.0.1."""
         self.name = name
         self.port = port
         self.process: subprocess.Popen[bytes] | None = None
-        self._argv = [*argv, "--port", str(port)]
+        self._how = start
         self._folder = folder
 
     @property
@@ -41,39 +46,56 @@ class Service:
 
     def start(self) -> int:
         """Start it on its folder as that is; its pid."""
-        with open(self.log, "ab") as log:
+        how = self._how
+        argv = [word.replace("{port}", str(self.port)) for word in how.argv]
+        with open(self.log, "ab") as log, data_words(argv, how.data, how.owner) as (words, options):
+            # A change of user takes the death signal away, so it is asked for behind that, where preexec_fn is called.
             self.process = subprocess.Popen(
-                self._argv,
-                cwd=self._folder,
+                words,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
                 start_new_session=True,
                 preexec_fn=_end_with_parent,  # noqa: PLW1509 - one system call
+                **{"cwd": self._folder, **options},
             )
         return self.process.pid
 
     def kill(self) -> int:
-        """SIGKILL it with its children (one may be rewriting its log) and wait until it is dead; the pid it had."""
+        """SIGKILL it with all below it and wait until they are dead; the pid it had.
+
+        PostgreSQL's children lead sessions of their own and live on for a moment: none may be left that still has
+        the memory which they share, or the server would not start again.
+        """
         process = self.process
         if process is None:
             raise OSError(f"the service {self.name} is not running")
-        dying = tree.identify(process.pid)
-        # Not reaped yet, so the number is still its own; its session makes it the leader of its group.
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        if dying is not None and tree.wait_dead([dying], _DEATH_DEADLINE_S):
+        # Not reaped yet, so the number is still its own. First all stand still, so that nobody is born meanwhile.
+        dying = tree.stop_until_still(lambda: _with_descendants(process.pid), _DEATH_DEADLINE_S)
+        for one in dying:
+            tree.send(one, signal.SIGKILL)
+        if tree.wait_dead(dying, _DEATH_DEADLINE_S):
             raise OSError(f"the service {self.name} survived SIGKILL")
         process.wait()
         self.process = None
+        for one in dying:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(one.pid, os.WNOHANG)  # what it left behind is ours by now
         return process.pid
 
+    def end(self) -> None:
+        """Kill it for good, and remove what it had on the machine outside its folder."""
+        if self.process is not None:
+            self.kill()
+        kind_of(self.name).clear(Path(self._folder))
+
     def wait_ready(self) -> None:
-        """Until it answers PING; OSError, with its last words, when it ends or takes too long."""
+        """Until it can be used; OSError, with its last words, when it ends or takes too long."""
         ends_s = time.monotonic() + _READY_DEADLINE_S
-        while not (answer := _answer(self.port)).startswith(b"+PONG"):
-            if answer.startswith(b"-NOAUTH"):
-                raise OSError(f"the service {self.name} asks for a password, which nobody is told (requirepass)")
+        kind = kind_of(self.name)
+        while (refusal := kind.refusal(self.port)) is not None:
+            if refusal:
+                raise OSError(f"the service {self.name} {refusal}")
             if self.process is not None and self.process.poll() is not None:
                 self.process = None
             if self.process is None or time.monotonic() > ends_s:
@@ -114,15 +136,16 @@ class Services:
     def end(self) -> None:
         """Kill those that run, and let go of their ports."""
         for one in self._all.values():
-            if one.process is not None:
-                one.kill()
+            one.end()
         for holder in self._reserved:
             holder.close()
+        self._reserved.clear()
 
     def _open(self, request: Message) -> Message:
         """Start a service for the trial, and wait until it can be used; on which port it is."""
         holder = _bound(request["port"])
-        one = Service(request["name"], request["argv"], request["folder"], holder.getsockname()[1])
+        start = msgspec.convert(request["start"], ServerStart)
+        one = Service(request["name"], start, request["folder"], holder.getsockname()[1])
         if sys.platform.startswith("linux"):
             # Its port must be free when it comes back, whoever looks for one meanwhile. A bound socket keeps others
             # away; one that also says SO_REUSEADDR, as servers do, may bind and listen there all the same.
@@ -159,14 +182,9 @@ def _bound(port: int) -> socket.socket:
     return holder
 
 
-def _answer(port: int) -> bytes:
-    """What the server at that port answers to PING, +PONG unless it still loads its data; nothing without a server."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=1) as connection:
-            connection.sendall(b"PING\r\n")
-            return connection.recv(100)
-    except OSError:
-        return b""
+def _with_descendants(pid: int) -> list[Identity]:
+    main = tree.identify(pid)
+    return ([] if main is None else [main]) + tree.descendants(pid)
 
 
 def _end_with_parent() -> None:

@@ -36,12 +36,15 @@ class Snapshot(msgspec.Struct, frozen=True):
     instead: tuple[str, ...] = ()
 
 
-def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Snapshot:
-    """Read the store below `folder`, by way of a copy in `scratch`. Nobody may be writing to it meanwhile."""
+def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int, server: str | None = None) -> Snapshot:
+    """Read the store below `folder`, by way of a copy in `scratch`, or on the trial's `server`.
+
+    Nobody may be writing to it meanwhile.
+    """
     scratch.mkdir(parents=True, exist_ok=True)
     trace = _trace(needs, folder)
     try:
-        rows = store.read(needs, folder, scratch)
+        rows = store.read(needs, folder, scratch, server)
         if rows is not None and needs.group is not None:
             rows = group_key.grouped(rows, needs.group)
     except StoreError as error:
@@ -56,6 +59,8 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int) -> Sn
 
 def _trace(needs: StoreNeeds, folder: Path) -> str:
     """A digest of the names, sizes and times of change of the store's files, SQLite's journals among them."""
+    if not needs.path:
+        return ""  # in a server, where no write is seen half done
     companions = "*" if needs.reader == "sqlite" else ""
     found = hashlib.blake2b(digest_size=16)
     for path in sorted(folder.glob(needs.path + companions)):

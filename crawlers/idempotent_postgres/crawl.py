@@ -1,0 +1,81 @@
+"""Crawl the shop into PostgreSQL; start it again after any interruption and it goes on, storing each product once.
+
+    python crawl.py SITE_URL DATABASE_URL
+
+A database server that dies is waited for, up to DATABASE_WAIT_SECONDS (60). The other settings are those of
+crawlers/idempotent: LEASE_SECONDS (3), RETRY_SECONDS (0.5), MAX_DELAY_SECONDS (60).
+
+The loop and all that knows the shop are crawlers/idempotent's `worker.py` and `shop.py`: they import `frontier` and
+`records`, which are found here first.
+
+Exit codes: 0 when every known page is done or given up; 74 when the database can't be reached or written.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+import psycopg
+import records
+from database import Database
+from frontier import ONE_BY_ONE_SQL, Frontier
+
+SHARED = Path(__file__).resolve().parents[1] / "idempotent"
+
+
+def main(site_url: str, database_url: str) -> int:
+    """Run one crawl; returns the exit code."""
+    for signum in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(signum, stop)
+    db = Database(database_url, say, seconds("DATABASE_WAIT_SECONDS", 60))
+    try:
+        crawl(f"{site_url.rstrip('/')}/list/0", db)
+    except psycopg.Error as error:
+        say(f"cannot go on: {str(error).splitlines()[0]} ({type(error).__name__})")
+        return os.EX_IOERR
+    finally:
+        db.close()
+    return 0
+
+
+def crawl(start_url: str, db: Database) -> None:
+    """Crawl from `start_url` until nothing is left to do, then report."""
+    settings = {"retry_s": seconds("RETRY_SECONDS", 0.5), "max_delay_s": seconds("MAX_DELAY_SECONDS", 60)}
+    frontier = Frontier(db, seconds("LEASE_SECONDS", 3), **settings)
+    db.run(lambda tables: [tables.execute(statement) for statement in (ONE_BY_ONE_SQL, records.SCHEMA)])
+    frontier.add([start_url])  # known already after a restart: then this does nothing
+    sys.path.append(str(SHARED))  # behind this folder, whose modules of the same name come first
+    import requests
+    from worker import work
+
+    with requests.Session() as session:
+        completed = work(frontier, session, say)
+    failures = frontier.failures()
+    for url, reason in failures:
+        say(f"given up: {url}: {reason}")
+    say(f"finished: {completed} pages now, {sum(frontier.counts().values())} known, {len(failures)} given up")
+
+
+def stop(signum: int, _frame: FrameType | None) -> None:
+    """Say so and die of the signal, as whoever sent it expects."""
+    os.write(2, f"stopped by {signal.Signals(signum).name}; start it again to go on\n".encode())
+    signal.signal(signum, signal.SIG_DFL)
+    signal.raise_signal(signum)
+
+
+def seconds(name: str, default: float) -> float:
+    """A setting from the environment."""
+    return float(os.environ.get(name, default))
+
+
+def say(line: str) -> None:
+    """One line for the operator, on stderr."""
+    sys.stderr.write(f"{line}\n")
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:3]))
