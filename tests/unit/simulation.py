@@ -180,6 +180,15 @@ class World:
             self._exit(self.clock_s + self._script.on_polite, self._script.polite_code)
         return Strike((7,), self.clock_s, main=True, ignored=self.ignores and signal != "KILL")
 
+    def kill_service(self, name: str) -> Strike:
+        self.calls.append(f"kill {name}")
+        return Strike((5,), self.clock_s)
+
+    def start_service(self, name: str) -> Strike:
+        assert self.frozen, "what a step does is seen before the next fault is armed"
+        self.calls.append(f"start {name}")
+        return Strike((6,), self.clock_s)
+
     def arm_mark(self, incarnation: int, name: str, n: int) -> None:
         self._mark = (name, n)
 

@@ -343,3 +343,11 @@ def test_sequence_that_ends_a_worker_is_followed_by_the_next_fault_in_the_same_i
     faults = ("request:5 TERM+KILL@0.1 scope=owner", "request:30 KILL")
     course = conduct(world, *faults, tmp_path=tmp_path)
     assert [(fault.incarnation, fault.status) for fault in course.faults] == [(0, "struck"), (0, "struck")]
+
+
+def test_the_fault_behind_a_later_step_is_armed_before_anybody_sees_that_step(tmp_path: Path) -> None:
+    world = World([Script(pages=50)])
+    faults = ("request:2 service:valkey:KILL+START@0.1", "request:20 KILL")
+    course = conduct(world, *faults, tmp_path=tmp_path)
+    assert [call for call in world.calls if "valkey" in call] == ["kill valkey", "start valkey"]
+    assert [fault.status for fault in course.faults] == ["struck", "struck"]

@@ -255,10 +255,12 @@ class Striker:
         return self._acts.due_s
 
     def next_act(self) -> None:
-        """Take that step; behind the last one the next fault is armed."""
+        """Take that step; behind the last one the next fault is armed, before anybody can see what the step did."""
+        self._field.site.freeze()
         self._acts.go_on(self._lives.get(self._act_life.instance, self._act_life))
-        if self._acts.due_s is None and not any(life.is_armed for life in self._lives.values()):
-            self.arm()
+        is_armed = any(life.is_armed for life in self._lives.values())
+        if self._acts.due_s is not None or is_armed or not self.arm():
+            self._field.site.release()
 
     def _first_blow(self, fault: Fault, life: Life, ends: Ends | None) -> Strike:
         """What the first signal did; a bump alone needs nobody to take it."""
