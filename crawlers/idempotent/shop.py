@@ -15,6 +15,8 @@ GONE = (404, 410)  # the server says there is no such page: asking again is poin
 TIMEOUT_S = 10  # to connect, and between two pieces of the answer
 PAGE_PATH = re.compile(r"/(list|product|view)/\d+")
 FIELDS = ("sku", "title", "price", "currency", "availability")
+MOVED = (301, 308)  # for good, says the server; any other redirect leads elsewhere for now only
+BELIEVED_AFTER = 2  # a page that leads elsewhere for the third time does so for good, whatever the server calls it
 
 
 class PageError(Exception):
@@ -34,8 +36,11 @@ class Page:
     product: dict[str, str] | None
 
 
-def fetch(session: requests.Session, url: str, now_s: float) -> Page:
-    """Get and read one page. Raises PageError for whatever goes wrong on the way."""
+def fetch(session: requests.Session, url: str, now_s: float, attempts: int = 0) -> Page:
+    """Get and read one page, after so many failed `attempts`. Raises PageError for whatever goes wrong on the way.
+
+    Another page in the place of this one, for now, is no answer: who took it for one would never see this one.
+    """
     try:
         response = session.get(url, timeout=TIMEOUT_S)
     except requests.RequestException as error:
@@ -44,7 +49,14 @@ def fetch(session: requests.Session, url: str, now_s: float) -> Page:
         wait_s = retry_after_s(response.headers.get("Retry-After"), now_s)
         gone = response.status_code in GONE
         raise PageError(f"HTTP {response.status_code}", gone=gone, retry_after_s=wait_s)
+    if attempts < BELIEVED_AFTER and response.url != url and leads_elsewhere(response):
+        raise PageError(f"leads to {response.url} for now")
     return parse(response.url, response.content)
+
+
+def leads_elsewhere(response: requests.Response) -> bool:
+    """Whether a redirect on the way was not said to be for good."""
+    return any(hop.status_code not in MOVED for hop in response.history)
 
 
 def parse(url: str, html: bytes) -> Page:

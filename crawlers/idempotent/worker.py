@@ -39,7 +39,7 @@ def work(frontier: Frontier, session: requests.Session, say: Callable[[str], Non
 def work_on(frontier: Frontier, session: requests.Session, lease: Lease, say: Callable[[str], None]) -> bool:
     """Fetch one page and store it with its links and its "done"; False if that has to be tried again."""
     try:
-        page = fetch(session, lease.url, frontier.clock())
+        page = fetch(session, lease.url, frontier.clock(), lease.attempts)
     except PageError as error:
         say(f"{give_back(frontier, lease, error)}: {lease.url}: {error}")
         return False

@@ -41,7 +41,7 @@ def told(tmp_path: Path, event: str) -> list[dict[str, object]]:
         ("truncate:/product/3=100*1", 2),
         ("slow:/product/3=5000", 1),
         ("redirect:/product/3=/product/3*1", 2),
-        ("redirect:/product/3=/product/3*31", 32),
+        ("redirect:/product/3=/product/3*29", 30),
     ],
 )
 def test_idempotent_survives_each_kind(tmp_path: Path, fault: str, asked: int) -> None:
@@ -55,6 +55,12 @@ def test_idempotent_survives_each_kind(tmp_path: Path, fault: str, asked: int) -
     assert (paths.count("/product/3"), len(paths)) == (asked, 7 + asked)
     assert told(tmp_path, "misbehaves")[0]["planned"] == fault
     assert len(told(tmp_path, "misbehaved")) == 1
+
+
+def test_idempotent_does_not_take_another_page_for_the_one_it_asked_for(tmp_path: Path) -> None:
+    evidence, verdict = run(subject.find("idempotent"), "redirect:/product/3=/product/4*1", tmp_path=tmp_path)
+    assert (verdict.outcome, verdict.data and verdict.data.distinct) == ("PASS", 6)
+    assert [request.path for request in pages(evidence.requests)].count("/product/3") == 2
 
 
 def test_naive_dies_of_one_error_page_and_stores_twice(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -83,8 +84,15 @@ def test_retry_after_is_a_number_of_seconds_or_a_date(header: str | None, wait_s
     assert download.retry_after_s(header, NOW) == wait_s
 
 
+@dataclass(frozen=True)
+class ForNow:
+    """A redirect that is not for good."""
+
+    path: str
+
+
 class Script:
-    """A connection pool that answers from a list: a status, a target to redirect to, or an error to raise."""
+    """A connection pool that answers from a list: a status, a path it has moved to, or an error to raise."""
 
     def __init__(self, *answers: Any) -> None:
         self.answers, self.urls, self.waited_s = list(answers), [], []
@@ -94,7 +102,8 @@ class Script:
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
             raise answer
-        status, headers = (302, {"Location": answer}) if isinstance(answer, str) else (answer, {"Retry-After": "500"})
+        moved = (301, {"Location": answer}) if isinstance(answer, str) else (answer, {"Retry-After": "500"})
+        status, headers = (302, {"Location": answer.path}) if isinstance(answer, ForNow) else moved
         return SimpleNamespace(status=status, data=b"body", headers=headers)
 
     def wait(self, wait_s: float) -> bool:
@@ -113,8 +122,21 @@ def test_redirects_are_followed_on_the_same_site_only() -> None:
         Script("http://elsewhere/").fetch()
     with pytest.raises(download.Refused, match="more than 5 redirects"):
         Script(*(f"/{n}" for n in range(9))).fetch()
-    with pytest.raises(download.Refused, match="HTTP 302"):
-        Script("").fetch()
+
+
+def test_what_leads_elsewhere_for_now_is_asked_again_and_believed_the_third_time() -> None:
+    script = Script(ForNow("/b"), 200)
+    assert script.fetch() == download.Fetched("http://shop/a", b"body")
+    assert (script.urls, len(script.waited_s)) == (["http://shop/a"] * 2, 1)
+    stubborn = Script(ForNow("/b"), ForNow("/b"), ForNow("/b"), 200)
+    assert stubborn.fetch() == download.Fetched("http://shop/b", b"body")
+    assert stubborn.urls == [*["http://shop/a"] * 3, "http://shop/b"]
+
+
+def test_a_page_that_leads_to_itself_is_tried_again_and_given_up_in_the_end() -> None:
+    assert Script("", 200).fetch() == download.Fetched("http://shop/a", b"body")
+    with pytest.raises(download.Refused, match=r"HTTP 302: leads to http://shop/a for now \(6 attempts\)"):
+        Script(*[ForNow("/a")] * 6).fetch()
 
 
 def test_trouble_is_tried_again_five_times_and_later_each_time() -> None:

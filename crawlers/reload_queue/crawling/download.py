@@ -17,6 +17,8 @@ RETRIES = 5
 FIRST_RETRY_S = 0.2
 LONGEST_RETRY_S = 60.0
 REDIRECTS = 5
+MOVED = (301, 308)  # for good, says the server; any other redirect leads elsewhere for now only
+BELIEVED_AFTER = 2  # what leads elsewhere for the third time does so for good, whatever the server calls it
 HEADERS = {"User-Agent": "reload-queue-crawler", "Accept": "text/html,*/*;q=0.5"}
 BUSY = 429
 
@@ -53,11 +55,13 @@ def pool() -> urllib3.PoolManager:
 def fetch(http: urllib3.PoolManager, url: str, stopped_within: Callable[[float], bool]) -> Fetched:
     """Get a page; raises Refused when there is none, Interrupted when `stopped_within` says so in a pause.
 
-    No connection, silence for 30 s, 5xx and 429 are tried again up to 5 times.
+    No connection, silence for 30 s, 5xx and 429 are tried again up to 5 times, and so is a page that leads to itself.
+    One that leads elsewhere for now is asked for twice more before that is believed: another page in its place is no
+    answer, and who took it for one would never see this one.
     """
     for attempt in range(RETRIES + 1):
         try:
-            return _follow(http, url)
+            return _follow(http, url, believes=attempt >= BELIEVED_AFTER)
         except Trouble as trouble:
             if attempt == RETRIES:
                 raise Refused(f"{trouble} ({attempt + 1} attempts)") from trouble
@@ -67,17 +71,19 @@ def fetch(http: urllib3.PoolManager, url: str, stopped_within: Callable[[float],
     raise AssertionError("the last attempt returns or raises")
 
 
-def _follow(http: urllib3.PoolManager, url: str) -> Fetched:
+def _follow(http: urllib3.PoolManager, url: str, *, believes: bool) -> Fetched:
     here = url
     for _ in range(REDIRECTS + 1):
         answer = _get(http, here)
         if answer.status == 200:
             return Fetched(here, answer.data)
         there = _leads_to(here, answer)
-        if not 300 <= answer.status < 400 or there == here:
+        if not 300 <= answer.status < 400:
             raise Refused(f"HTTP {answer.status}")
         if urlsplit(there).netloc != urlsplit(url).netloc:
             raise Refused(f"HTTP {answer.status}: leads to another site, {there}")
+        if there == here or not (believes or answer.status in MOVED):
+            raise Trouble(f"HTTP {answer.status}: leads to {there} for now")
         here = there
     raise Refused(f"more than {REDIRECTS} redirects, the last to {here}")
 
