@@ -6,8 +6,8 @@ import itertools
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
