@@ -68,7 +68,7 @@ def test_every_table_is_in_the_page_and_a_csv_and_every_link_leads_to_a_file(tmp
         "article-start-KILL", "article_ratios-start-KILL",
         "verdicts", "findings", "costs", "kills", "coverage", "controls",
     }  # fmt: skip
-    assert text.count("\n## ") == len(names) + 1
+    assert text.count("\n## ") == len(names) + 2  # what was modelled, and the figures
     links = re.findall(r"\]\(([^)]+)\)", text)
     assert len(links) >= 6
     assert all((tmp_path / link).exists() for link in links)

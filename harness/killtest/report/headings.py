@@ -152,6 +152,7 @@ ENGLISH: dict[str, str] = {
         "{commit} inside a commit; {idle} idle, {start_up} during start-up, {window_unknown} unknown."
     ),
     "summary_command": "Regenerate this page, the tables and the figures:",
+    "summary_modelled": "What was modelled",
     "summary_figures": "Figures",
     "summary_files": "Every trial: [summary.csv](summary.csv). Every table: [tables/](tables).",
     "summary_no_timeline": "No timeline for {subject}: no trial has kept its evidence.",
@@ -286,6 +287,7 @@ CHINESE: dict[str, str] = {
         "提交之中 {commit};空闲 {idle},启动中 {start_up},未知 {window_unknown}。"
     ),
     "summary_command": "重新生成本页、表格与图:",
+    "summary_modelled": "模拟了什么",
     "summary_figures": "图",
     "summary_files": "每次试验:[summary.csv](summary.csv)。全部表格:[tables/](tables)。",
     "summary_no_timeline": "{subject} 没有时间线图:没有试验保留了证据。",

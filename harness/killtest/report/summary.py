@@ -29,6 +29,8 @@ from killtest.report.figure import article_figure, comparison_figure, image
 from killtest.report.frame import Line, Plan, ledger_frame, subject_label, trials_csv
 from killtest.report.headings import Words, words
 from killtest.report.kill_counts import count_kills
+from killtest.report.misbehaviour import has_misbehaviour, misbehaviour_table
+from killtest.report.modelled import modelled
 from killtest.report.table import Table, csv_text, markdown, print_table
 from killtest.report.timeline import timeline_figure
 
@@ -51,15 +53,20 @@ def all_tables(
         ledger_frame(lines)
         return laboratory_tables(lines, lang, campaign_dir)
     article = article_tables(lines, lang, plan) if has_article(lines) else []
-    return [*article, *comparison_tables(lines, lang, plan)]
+    site = [misbehaviour_table(lines, lang)] if has_misbehaviour(lines) else []
+    return [*article, *site, *comparison_tables(lines, lang, plan)]
 
 
 def print_tables(
     lines: Sequence[Line], lang: str, console: Console, plan: Plan | None = None, campaign_dir: Path | None = None
 ) -> None:
-    """Print every table: drawn on a terminal, as plain text elsewhere. Raises what `all_tables` raises."""
+    """Print every table, drawn on a terminal, as plain text elsewhere, and then what was modelled.
+
+    Raises what `all_tables` raises.
+    """
     for table in all_tables(lines, lang, plan, campaign_dir):
         print_table(table, console)
+    console.print("\n" + "\n".join(modelled(lines, lang)), highlight=False, markup=False, soft_wrap=True)
 
 
 def write_summary(
@@ -89,6 +96,7 @@ def write_summary(
     language = "" if lang == "en" else f" --lang {lang}"
     command = regenerate or f"killtest report {shlex.quote(str(campaign_dir))}{language}"
     parts = [_head(campaign_dir, lines, text, planned, command), *map(markdown, tables)]
+    parts.append("\n\n".join([f"## {text['summary_modelled']}", *modelled(lines, lang)]) + "\n")
     parts.append("\n\n".join([f"## {text['summary_figures']}", *links]) + "\n")
     path = campaign_dir / f"summary{suffix}.md"
     _write(path, "\n".join(parts).encode())
