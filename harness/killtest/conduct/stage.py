@@ -248,7 +248,7 @@ class RealStage:
     def _values(self, incarnation: int, instance: int) -> dict[str, str]:
         values = {"site_url": self.url, "store": str(self.seen), "incarnation": str(incarnation - self.first)}
         values |= {f"{name}_url": url for name, url in self._service_urls().items()}
-        return values | {"instance": str(instance)}
+        return values | {"instance": str(instance), "folder": str(self._code(instance))}
 
     def _service_urls(self) -> dict[str, str]:
         return {name: kind_of(name).url(port) for name, port in self._ports.items()}
