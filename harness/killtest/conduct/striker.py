@@ -7,12 +7,13 @@ import msgspec
 
 from killtest.conduct import strike_record
 from killtest.conduct.acts import Acts
+from killtest.conduct.hardships import Hardships
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
 from killtest.conduct.lineup import Lineup, is_of_an_instance
 from killtest.conduct.site import OpenRequest, Site, open_requests
 from killtest.conduct.standing import Standing
-from killtest.judge.course import Revision
+from killtest.judge.course import CallErrors, Revision
 from killtest.judge.evidence import FaultRecord
 from killtest.plan.fault import Fault, is_pause
 from killtest.plan.manifest import Limits
@@ -38,6 +39,12 @@ class Field(Protocol):
     def edit(self, kind: str, instance: int) -> Edited:
         """Make that edit in the code which that instance runs from."""
 
+    def said(self, incarnation: int) -> str:
+        """The end of what that incarnation has printed."""
+
+    def move_clock(self, seconds: float) -> None:
+        """Move the subject's wall clock by so much from its next start on."""
+
     def now(self) -> float:
         """CLOCK_MONOTONIC seconds."""
 
@@ -50,6 +57,7 @@ class Striker:
         self._faults = tuple(faults)
         self._lineup = Lineup(faults)
         self._standing = Standing(field.site, history)
+        self._hardships = Hardships(field.launcher, field.said, history)
         self._limits = limits
         self._field = field
         self._history = history
@@ -66,15 +74,27 @@ class Striker:
         """The trial starts, and with it what the site does wrong for all of it."""
         for fault in self._faults:
             if fault.trigger.kind == "throughout":
-                self._misbehave(fault)
+                self._begin_lasting(fault)
 
-    def _misbehave(self, fault: Fault, incarnation: int | None = None) -> None:
+    def _begin_lasting(self, fault: Fault, life: Life | None = None) -> None:
+        """What site or machine does wrong from now on."""
         self.records.append(FaultRecord(fault.text, "not_reached"))
-        self._standing.begin(fault, len(self.records) - 1, incarnation)
+        if fault.misdeed is not None:
+            self._standing.begin(fault, len(self.records) - 1, None if life is None else life.number)
+        else:
+            self._hardships.begin(fault, len(self.records) - 1, life)
 
-    def misbehaved(self, event: dict[str, Any]) -> None:
-        """A request has met what the site does wrong."""
-        self._standing.meet(event, self.records)
+    def met(self, event: dict[str, Any]) -> None:
+        """A request or a call of the subject is the first to meet what lasts."""
+        if event["event"] == "misbehaved":
+            self._standing.meet(event, self.records)
+            return
+        life = next((one for one in self._lineup.lives.values() if one.number == event["incarnation"]), None)
+        self._hardships.meet(event, life, self.records)
+
+    def settle(self, life: Life) -> None:
+        """That incarnation has ended."""
+        self._hardships.settle(life)
 
     def begin(self, lives: Mapping[int, Life]) -> bool:
         """The newest of `lives` (by instance; looked at later too) is about to start: site and marks count from 0.
@@ -194,25 +214,31 @@ class Striker:
             self.records.append(FaultRecord(fault.text, "not_reached"))
         self._lineup.take()
         if strike.targets or not fault.steps:
-            for path in fault.bumps:
-                self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
+            self._change_around(fault, life)
             self.records.append(strike_record.of(fault, life, strike, due_s, in_flight))
             self._took(fault, 0, life, strike, in_flight)
         # Armed before the release: what arrived meanwhile is held, and may be what the next fault waits for.
         if life.acting is not None or not self.arm():
             site.release()
 
+    def _change_around(self, fault: Fault, life: Life) -> None:
+        """The pages of the site that a fault changes, and the subject's clock."""
+        for path in fault.bumps:
+            self._history.note("bumped", incarnation=life.number, path=path, version=self._field.site.bump(path))
+        if fault.clock_s:
+            self._field.move_clock(fault.clock_s)
+            self._history.note("clock", incarnation=life.number, moved_s=fault.clock_s)
+
     def _act(self, life: Life, due_s: float, in_flight: tuple[OpenRequest, ...]) -> None:
         """Begin a fault that is no signal: nobody is ended by it, and the site is frozen for its first step alone."""
         fault, site = self._lineup.take(), self._field.site
         self._disarm()
-        if fault.misdeed is not None:
-            self._misbehave(fault, life.number)
+        if fault.misdeed is not None or fault.hardship is not None:
+            self._begin_lasting(fault, life)
         else:
             self._act_life = life
             strike = self._acts.begin(fault, life)
-            for path in fault.bumps:
-                self._history.note("bumped", incarnation=life.number, path=path, version=site.bump(path))
+            self._change_around(fault, life)
             self.records.append(strike_record.of(fault, life, strike, due_s, in_flight))
         if not self.arm():
             site.release()
@@ -221,6 +247,11 @@ class Striker:
     def revisions(self) -> tuple[Revision, ...]:
         """The changes of code so far."""
         return tuple(self._acts.revisions)
+
+    @property
+    def errors(self) -> tuple[CallErrors, ...]:
+        """The incarnations whose calls failed on purpose."""
+        return tuple(self._hardships.errors)
 
     @property
     def act_s(self) -> float | None:

@@ -54,7 +54,7 @@ def run(
 
 def _conduct(planned: Planned, stage: RealStage, history: History) -> None:
     faults = planned.schedule.parsed()
-    stage.is_traced = any(fault.trigger.kind == "syscall" for fault in faults)
+    stage.is_traced = any(fault.wants_trace for fault in faults)
     history.note("stage", url=stage.url, isolated=stage.launcher.is_isolated, env=stage.environment(0))
     who = planned.subject
     course = Conductor(faults, who.limits, stage, history, Starts(who.instances, again=planned.again)).run()

@@ -118,6 +118,15 @@ class Launcher(Protocol):
     def release_step(self) -> None:
         """Have the parked call executed, and wait for none."""
 
+    def fail_steps(self, kind: str, times: int | None) -> None:
+        """Have the newest incarnation's durable calls fail with that error, `times` of them (None: all)."""
+
+    def failed_steps(self) -> int:
+        """How many of its calls have failed so."""
+
+    def limit_memory(self, size_bytes: int) -> str:
+        """Let the subject's processes hold so much together, and kill the largest beyond it; how that is seen to."""
+
     def waits(self) -> tuple[str, ...]:
         """For each living process of the subject, in words, what it waits for."""
 
@@ -219,6 +228,18 @@ class WardenLauncher:
     def release_step(self) -> None:
         """Let the parked call go on."""
         self.channel.call("release_step")
+
+    def fail_steps(self, kind: str, times: int | None) -> None:
+        """Have durable calls fail."""
+        self.channel.call("fail_steps", kind=kind, times=times)
+
+    def failed_steps(self) -> int:
+        """How many have failed."""
+        return int(self.channel.call("failed_steps")["calls"])
+
+    def limit_memory(self, size_bytes: int) -> str:
+        """Limit the memory."""
+        return str(self.channel.call("limit_memory", size_bytes=size_bytes)["by"])
 
     def end_trace(self, within_s: float) -> bool:
         """True once every watched process has ended, all its steps seen; false when the supervisor failed or waits."""
