@@ -92,8 +92,8 @@ class World:
         }
         self._queue.append((self.clock_s, failed))
 
-    def failed_steps(self) -> int:
-        return 4
+    def failed_steps(self) -> tuple[int, tuple[str, ...]]:
+        return 4, ("write", "fsync")
 
     def limit_memory(self, size_bytes: int) -> str:
         self.calls.append(f"limit {size_bytes}")

@@ -61,9 +61,10 @@ class Hardships:
         """That incarnation has ended, and with it what failed its calls: how many, and what it said."""
         if self._failing is None or self._failing[1] is not life:
             return
-        kind, first, calls = self._failing[0], self._first, self._launcher.failed_steps()
+        kind, first = self._failing[0], self._first
+        calls, names = self._launcher.failed_steps()
         self._failing = None
         self._history.note("calls_failed", incarnation=life.number, errno=kind.upper(), calls=calls)
         if first is not None:
             what = (kind.upper(), calls, first["call"], first["path"])
-            self.errors.append(CallErrors(life.number, *what, self._said(life.number)))
+            self.errors.append(CallErrors(life.number, *what, self._said(life.number), names))

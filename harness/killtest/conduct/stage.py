@@ -58,6 +58,8 @@ class RealStage:
         self.store.mkdir(parents=True)
         # Whether durable steps are watched, for a fault that waits for one, and whether they are written down.
         self.is_traced = self.is_recorded = False
+        # Whether the syncs of watched incarnations cost nothing: no disk has to keep what explore tries.
+        self.skips_syncs = False
         # The subject counts its incarnations from `first` on; each starts `clock_s` later by its clock.
         self.first, self.clock_s = 0, 0.0
         self._moved_s = 0.0  # by faults
@@ -172,7 +174,7 @@ class RealStage:
         if not (self.is_traced or self.is_recorded):
             return None
         log = self.folder / f"steps-{incarnation}.jsonl"
-        return Trace(str(self.seen), str(log) if self.is_recorded else None)
+        return Trace(str(self.seen), str(log) if self.is_recorded else None, self.skips_syncs)
 
     def environment(self, incarnation: int, instance: int = 0) -> dict[str, str]:
         """The clean environment of that incarnation of that copy; the manifest's `[env]` has the last word."""

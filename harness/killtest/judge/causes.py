@@ -26,7 +26,8 @@ def stopped(errors: CallErrors, incarnations: Iterable[Incarnation]) -> Incarnat
 
 def is_named(errors: CallErrors) -> bool:
     """Whether what the incarnation printed names the error."""
-    words = _WORDS[errors.errno] + (f"|{_CANNOT_OPEN}" if errors.call.startswith(("open", "creat")) else "")
+    is_opening = any(name.startswith(("open", "creat")) for name in errors.names)
+    words = _WORDS[errors.errno] + (f"|{_CANNOT_OPEN}" if is_opening else "")
     return re.search(words, errors.said, re.IGNORECASE) is not None
 
 

@@ -63,7 +63,8 @@ class Revision(msgspec.Struct, frozen=True):
 class CallErrors(msgspec.Struct, frozen=True):
     """Durable calls of an incarnation that failed on purpose with `errno` (ENOSPC, EIO).
 
-    `calls` is how many, `call` and `path` are the first one's, `said` is the end of what the incarnation printed.
+    `calls` is how many, `call` and `path` are the first one's, `said` is the end of what the incarnation printed,
+    `names` are the calls among them.
     """
 
     incarnation: int
@@ -72,6 +73,7 @@ class CallErrors(msgspec.Struct, frozen=True):
     call: str
     path: str
     said: str
+    names: tuple[str, ...] = ()
 
 
 class Course(msgspec.Struct, frozen=True):

@@ -55,6 +55,7 @@ class Checkpoints:
                 log,
                 lambda step: self._step_due(step, incarnation),
                 lambda step: self._step_failed(step, incarnation),
+                skips_syncs=trace["skips_syncs"],
             )
             self._supervisors.append(self._supervisor)
             if self._armed_step:
@@ -122,7 +123,7 @@ class Checkpoints:
 
     def _failed_steps(self, _: Message) -> Message:
         failing = self._supervisor.failing if self._supervisor else None
-        return {"calls": failing.calls if failing else 0}
+        return {"calls": failing.calls if failing else 0, "names": list(failing.names) if failing else []}
 
     def _end_trace(self, request: Message) -> Message:
         return {"ended": all(one.join(request["deadline_s"]) for one in self._supervisors)}

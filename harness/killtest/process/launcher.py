@@ -23,10 +23,14 @@ _END_DEADLINE_S = 15.0
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """Watch the durable steps of an incarnation: calls on files below `root`, written to the file `log` if wanted."""
+    """Watch the durable steps of an incarnation: calls on files below `root`, written to the file `log` if wanted.
+
+    `skips_syncs`: a sync says that it has succeeded and is not executed, which is as good where no power is cut.
+    """
 
     root: str
     log: str | None = None
+    skips_syncs: bool = False
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -121,8 +125,8 @@ class Launcher(Protocol):
     def fail_steps(self, kind: str, times: int | None) -> None:
         """Have the newest incarnation's durable calls fail with that error, `times` of them (None: all)."""
 
-    def failed_steps(self) -> int:
-        """How many of its calls have failed so."""
+    def failed_steps(self) -> tuple[int, tuple[str, ...]]:
+        """How many of its calls have failed so, and their names, in the order in which each first did."""
 
     def limit_memory(self, size_bytes: int) -> str:
         """Let the subject's processes hold so much together, and kill the largest beyond it; how that is seen to."""
@@ -233,9 +237,10 @@ class WardenLauncher:
         """Have durable calls fail."""
         self.channel.call("fail_steps", kind=kind, times=times)
 
-    def failed_steps(self) -> int:
-        """How many have failed."""
-        return int(self.channel.call("failed_steps")["calls"])
+    def failed_steps(self) -> tuple[int, tuple[str, ...]]:
+        """How many have failed, and which."""
+        reply = self.channel.call("failed_steps")
+        return int(reply["calls"]), tuple(reply["names"])
 
     def limit_memory(self, size_bytes: int) -> str:
         """Limit the memory."""

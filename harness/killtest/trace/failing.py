@@ -11,9 +11,9 @@ _NUMBERS = {"enospc": errno.ENOSPC, "eio": errno.EIO}
 
 
 class Failing:
-    """Fails durable steps of one kind of error, `times` of them (None: all); `calls` is how many it has failed.
+    """Fails durable steps of one kind of error, `times` of them (None: all).
 
-    Mutable on purpose, and used by the supervisor's thread alone, but for `calls`, which may be read from another.
+    `calls` is how many it has failed, `names` which calls they were. Mutable on purpose, and used by the supervisor's thread alone, but for these two, which may be read from another.
     """
 
     def __init__(self, kind: str, times: int | None) -> None:
@@ -21,6 +21,7 @@ class Failing:
         self._kind = kind
         self._times = times
         self.calls = 0
+        self.names: list[str] = []
 
     def error_of(self, step: Step, root: str) -> int:
         """The errno that this step of the store at `root` fails with; 0 when it is to be taken."""
@@ -30,6 +31,8 @@ class Failing:
         if self._kind == "enospc" and not _wants_space(step, Path(root)):
             return 0
         self.calls += 1
+        if step.call not in self.names:
+            self.names.append(step.call)
         return _NUMBERS[self._kind]
 
 

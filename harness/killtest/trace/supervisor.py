@@ -31,11 +31,14 @@ class Supervisor:
         log: Path | None,
         due: Callable[[Step], None],
         failed: Callable[[Step], None] = lambda _: None,
+        skips_syncs: bool = False,
     ) -> None:
         """Steps are calls on files below `root`; they go to `log`, with what they write, when there is one.
 
         `due` is called, from the thread, when the armed step is parked, `failed` at the first that is made to fail.
+        With `skips_syncs` syncs succeed and are not executed.
         """
+        self._skips_syncs = skips_syncs
         self._failed = failed
         self.failing: Failing | None = None
         self._root = root.rstrip("/") + "/"
@@ -98,12 +101,13 @@ class Supervisor:
                     step = self._step(call)
                     if step is not None:
                         self._park_if_armed(step)
-                    if step is not None and (error := self._error_of(step)):
-                        seccomp.refuse(listener, call, error)
-                        continue
-                    seccomp.let_go(listener, call)
+                    error = self._error_of(step) if step else 0
+                    if step is not None and (error or (self._skips_syncs and step.effect == "sync")):
+                        seccomp.answer(listener, call, error)
+                    else:
+                        seccomp.let_go(listener, call)
                     # Behind the answer: the subject goes on while its step is written down.
-                    if step is not None and self._log is not None:
+                    if step is not None and self._log is not None and not error:
                         self._log.write(_line(step))
             self._is_whole = True
         finally:
