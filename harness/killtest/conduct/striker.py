@@ -329,6 +329,9 @@ class Striker:
         self.records = [next(first if one else others) for one in is_throughout]
 
     def _note(self, signal: str, life: Life, strike: Strike, in_flight: tuple[OpenRequest, ...]) -> None:
+        held = (
+            {} if strike.resident_bytes is None else {"pids": strike.targets, "resident_bytes": strike.resident_bytes}
+        )
         self._history.note(
             "struck",
             strike.t_s,
@@ -340,4 +343,5 @@ class Striker:
             settled=strike.settled,
             settled_s=strike.settled_s,
             in_flight=[request.path for request in in_flight],
+            **held,
         )

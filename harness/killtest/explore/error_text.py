@@ -24,9 +24,9 @@ _COLUMNS = {
     "not_reached": "missed",
 }
 _LEGEND = (
-    "named: it stopped and its output names the cause; unnamed: it stopped and the output does not; went on: to its end "
-    "and exit 0; given up: it hung or took too long; missed: the call was not reached; recovered: the rows are right in "
-    "the end; exits: of the start whose call failed"
+    "named: it stopped and its output names the cause; unnamed: it stopped and the output does not; went on: to its "
+    "end and exit 0; given up: it hung or took too long; missed: the call was not reached; recovered: the rows are "
+    "right in the end; exits: of the start whose call failed"
 )
 
 

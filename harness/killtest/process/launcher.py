@@ -1,5 +1,6 @@
 """The harness's handle on a trial's warden: start, strike, count, end."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import msgspec
 
 from killtest.errors import HarnessFailure, Refused, UsageError
 from killtest.plan.fault import Scope
-from killtest.process import isolation
+from killtest.process import isolation, memory_cgroup
 from killtest.process.channel import Channel, Message
 from killtest.process.server_kind import kind_of
 from killtest.process.server_start import ServerStart
@@ -55,7 +56,8 @@ class Strike(msgspec.Struct, frozen=True):
     `targets` are the pids it went to; `is_over` says that there is none because the subject had already ended, `main`
     whether the main process is among them; `settled` says that SIGKILL killed them all, or that another signal was
     delivered; `caught` and `ignored` are the dispositions, just before, of the main process (scope owner: of the
-    owner). `t_s` and `settled_s` are CLOCK_MONOTONIC seconds. `incarnation` is whose processes they are.
+    owner). `t_s` and `settled_s` are CLOCK_MONOTONIC seconds. `incarnation` is whose processes they are,
+    `resident_bytes` what an owner, or the target of an `oom`, held in memory.
     """
 
     targets: tuple[int, ...]
@@ -67,6 +69,7 @@ class Strike(msgspec.Struct, frozen=True):
     main: bool = False
     is_over: bool = False
     incarnation: int | None = None
+    resident_bytes: int | None = None
 
 
 class Face(msgspec.Struct, frozen=True):
@@ -174,6 +177,7 @@ class WardenLauncher:
         theirs.close()
         self.channel = Channel(ours, "warden")
         self.is_isolated = bool(words)
+        self._cgroup: Path | None = None
         self.private = Path(self.channel.call("hello", within_s=_START_DEADLINE_S)["private"])
 
     def bind(self, source: Path, target: Path) -> None:
@@ -242,6 +246,12 @@ class WardenLauncher:
         reply = self.channel.call("failed_steps")
         return int(reply["calls"]), tuple(reply["names"])
 
+    def hold_memory(self) -> None:
+        """Before the first start, where memory will be limited: have all of the subject counted together."""
+        name = memory_cgroup.name_of(os.getpid(), self.private.name.removeprefix("killtest-"))
+        path = self.channel.call("hold_memory", name=name)["path"]
+        self._cgroup = Path(path) if path else None
+
     def limit_memory(self, size_bytes: int) -> str:
         """Limit the memory."""
         return str(self.channel.call("limit_memory", size_bytes=size_bytes)["by"])
@@ -297,8 +307,10 @@ class WardenLauncher:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        # Its warden removes it; one that was killed could not.
+        # Its warden removes them; one that was killed could not.
         shutil.rmtree(self.private, ignore_errors=True)
+        if self._cgroup is not None:
+            memory_cgroup.removed(self._cgroup)
 
 
 def _struck_alone(reply: Message) -> Strike:

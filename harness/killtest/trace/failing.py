@@ -13,7 +13,8 @@ _NUMBERS = {"enospc": errno.ENOSPC, "eio": errno.EIO}
 class Failing:
     """Fails durable steps of one kind of error, `times` of them (None: all).
 
-    `calls` is how many it has failed, `names` which calls they were. Mutable on purpose, and used by the supervisor's thread alone, but for these two, which may be read from another.
+    `calls` is how many it has failed, `names` which calls they were. Mutable on purpose, and used by the supervisor's
+    thread alone, but for these two, which may be read from another.
     """
 
     def __init__(self, kind: str, times: int | None) -> None:
