@@ -14,6 +14,7 @@ LIMITS = (
     "Calls on the files below the store folder alone; not reads, closing, mmap and io_uring, which can fail as well.",
     "A failed sync has synced nothing and the next one succeeds; what a kernel then drops from its cache is not shown.",
     "Space is back at the next start. The cause counts as named where stdout or stderr hold it, not a log file.",
+    "A crawler that went on to exit 0 is not started again: whether another start would mend it is not seen.",
     "One error a crawl; errors of the starts behind it are not explored.",
 )
 _COLUMNS = {
