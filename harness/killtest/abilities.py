@@ -19,7 +19,7 @@ from killtest.plan import subject
 from killtest.plan.campaign import Planned
 from killtest.plan.manifest import Limits, SiteNeeds, StoreNeeds, Subject
 from killtest.plan.schedule import Schedule
-from killtest.process import isolation
+from killtest.process import isolation, memory_cgroup
 from killtest.process.server_kind import kind_of
 from killtest.trace import seccomp
 
@@ -74,6 +74,7 @@ def survey(folder: Path) -> list[Ability]:
         _pidfd(),
         _sockets(),
         _steps(),
+        _memory(),
         _extra("scrapy", "the reference crawlers scrapy_jobdir and scrapy_durable"),
         _extra("report", "tables as CSV and figures"),
         _extra("explore", "restarts on another clock, so that leases need not be waited for"),
@@ -199,6 +200,18 @@ def _steps() -> Ability:
         advice = "Linux 5.19 and a container whose seccomp profile allows it; without it: killtest sweep"
         return Ability("durable steps", False, f"seccomp user notification: {refusal}", advice)
     return Ability("durable steps", True, "killtest explore and the trigger syscall see them")
+
+
+def _memory() -> Ability:
+    """Whether a limit of memory can be the kernel's; what a killed harness left of such limits is removed first."""
+    left = memory_cgroup.sweep()
+    swept = f"; {left} left behind by killed runs removed" if left else ""
+    made = memory_cgroup.make(memory_cgroup.name_of(os.getpid(), "doctor"))
+    if made is None:
+        advice = "run as root, or in a container that may make memory cgroups; without one the warden looks and kills"
+        return Ability("memory limits", False, f"no memory cgroup can be made{swept}", advice)
+    made.remove()
+    return Ability("memory limits", True, f"the kernel's, in a memory cgroup (version {made.version}){swept}")
 
 
 def _sockets() -> Ability:

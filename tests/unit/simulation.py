@@ -30,6 +30,7 @@ class Script:
     hangs: bool = False
     orphans: tuple[str, ...] = ()
     worker_code: int | None = None
+    said: str = ""
 
 
 @dataclass
@@ -72,6 +73,31 @@ class World:
     @property
     def _is_late(self) -> bool:
         return self.late_site and self._incarnation == 0
+
+    def said(self, incarnation: int) -> str:
+        return f"{self._script.said}\n"
+
+    def move_clock(self, seconds: float) -> None:
+        self.calls.append(f"clock {seconds:+g}")
+
+    def fail_steps(self, kind: str, times: int | None) -> None:
+        self.calls.append(f"fail {kind} {times}")
+        failed = {
+            "event": "call_failed",
+            "incarnation": self._incarnation,
+            "call": "write",
+            "path": "a",
+            "k": 3,
+            "n": 2,
+        }
+        self._queue.append((self.clock_s, failed))
+
+    def failed_steps(self) -> tuple[int, tuple[str, ...]]:
+        return 4, ("write", "fsync")
+
+    def limit_memory(self, size_bytes: int) -> str:
+        self.calls.append(f"limit {size_bytes}")
+        return "cgroup v2"
 
     def now(self) -> float:
         return self.clock_s

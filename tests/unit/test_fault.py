@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from killtest.errors import UsageError
 from killtest.plan.fault import Fault, Step, Trigger
 from killtest.plan.fault_text import parse
+from killtest.plan.hardship import ERRNOS, Hardship
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,18 @@ from killtest.plan.fault_text import parse
         "request:25 service:valkey:KILL",
         "request:25 service:valkey:KILL+START@3",
         "request:25 TERM+KILL@10 scope=group instance=1 restart=never",
+        "request:25 enospc",
+        "2/syscall:pwrite64#12 enospc*1",
+        "syscall:step#40 eio*3",
+        "memory:256M",
+        "request:25 memory:1500K",
+        "request:25 memory:1048577",
+        "request:25 oom",
+        "request:25 oom instance=1",
+        "request:25 clock:-3600, KILL",
+        "request:25 clock:+0.5",
+        "request:25 bump:/product/6, clock:+3600, oom",
+        "request:25 clock:+3600, reload:touch",
     ],
 )
 def test_text_and_fault_are_inverse(text: str) -> None:
@@ -75,6 +88,22 @@ FAULTS = st.builds(
     st.none() | st.integers(0, 10**18 - 1),
     st.lists(PATHS.filter(lambda path: len(path) > 1), max_size=2).map(tuple),
 )
+
+
+CLOCKS = st.floats(1e-6, 1e9) | st.floats(-1e9, -1e-6) | st.just(0.0)
+HARDSHIPS = st.builds(Hardship, st.sampled_from(ERRNOS), st.none() | st.integers(1, 10**9 - 1)) | st.builds(
+    Hardship, st.just("memory"), size_bytes=st.integers(1 << 20, 1 << 45)
+)
+MORE = (
+    st.builds(Fault, TRIGGERS, st.just(()), st.just("tree"), hardship=HARDSHIPS)
+    | st.builds(Fault, TRIGGERS, STEPS, st.just("group"), clock_s=CLOCKS)
+    | st.builds(Fault, TRIGGERS, st.just((Step("KILL"),)), st.just("largest"), clock_s=CLOCKS)
+)
+
+
+@given(MORE)
+def test_every_hardship_clock_and_oom_is_read_back_from_its_text(fault: Fault) -> None:
+    assert parse(fault.text) == fault
 
 
 @given(FAULTS)
@@ -172,6 +201,24 @@ def test_sequence_keeps_the_delays() -> None:
         ("request:5 KILL, TERM", "bumps stand first"),
         ("request:5 bump:/product/6 KILL", "a comma is missing between bump:/product/6 and KILL"),
         ("request:5 bump:/product/6 KILL scope=pid", "a comma is missing between bump:/product/6 and KILL"),
+        ("enospc", "wants a trigger"),
+        ("eio*1", "wants a trigger"),
+        ("request:5 enospc KILL", '"KILL" can\'t stand behind enospc'),
+        ("request:5 enospc scope=pid", '"scope=pid" can\'t stand behind enospc'),
+        ("request:5 enospc, KILL", "it stands alone, a fault each"),
+        ("request:5 bump:/a, enospc", "a misbehaviour or hardship stands alone"),
+        ("request:5 enospc*0", "written as enospc, eio, enospc*1 or memory:256M"),
+        ("syscall:unlink#2 enospc", "unlink does not fail with ENOSPC"),
+        ("syscall:bind#2 eio", "bind does not fail with EIO"),
+        ("memory:1K", "at least memory:1M"),
+        ("request:5 memory:lots", '"memory:lots" is not understood'),
+        ("request:5 clock:3600", "is written clock:+3600 or clock:-3600"),
+        ("request:5 clock:+0", "is written clock:+3600 or clock:-3600"),
+        ("request:5 clock:+1, clock:+2", "those of several faults add up"),
+        ("request:5 KILL, clock:+1", "bumps stand first, and a clock"),
+        ("request:5 clock:+1 KILL", "a comma is missing between clock:+1 and KILL"),
+        ("request:5 oom scope=pid", "oom finds whom it kills"),
+        ("request:5 oom restart=never", "oom finds whom it kills"),
         ("request:5 bump:/a, bump:/b bump:/c", "a comma is missing between bump:/b and bump:/c"),
     ],
 )

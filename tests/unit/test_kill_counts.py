@@ -20,6 +20,12 @@ from ledger_lines import control, fault, trial, unknown
         ("request:3 service:valkey:KILL", False),
         ("request:/KILL reload", False),
         ("latency:/product/6=1.2", False),
+        ("request:25 oom", True),
+        ("request:25 bump:/product/6, clock:-3600, oom instance=1", True),
+        ("request:25 clock:-3600, KILL", True),
+        ("request:25 clock:-3600", False),
+        ("request:25 enospc", False),
+        ("memory:64M", False),
     ],
 )
 def test_a_kill_signals_the_subject_to_death(planned: str, expected: bool) -> None:

@@ -10,6 +10,7 @@ from killtest.plan.fault_text import parse
 from killtest.shrink.budget import NOISY, ONCE, Budget, Rule
 from killtest.shrink.hit import Hit
 from killtest.shrink.search import Faults, Seen, Shrunk, shrink
+from killtest.shrink.simpler import simpler
 
 PATHS = ("/list/0", "/product/1", "/product/2", "/product/3", "/list/1", "/product/4")
 WAITING, ANSWERED, START_UP = Hit(PATHS, open=6), Hit(PATHS), Hit()
@@ -93,6 +94,16 @@ def test_what_was_not_reached_is_left_out() -> None:
     world = World(lambda tried: "request:3 KILL" in tried)
     assert left(shrunk(world, "request:3 KILL", "request:99 KILL", hits=(WAITING, None))) == ["request:3 KILL"]
     assert world.tried[0] == ["request:3 KILL"]
+
+
+def test_clock_and_oom_become_simpler() -> None:
+    forms = [one.text for one in simpler(parse("request:5 bump:/product/6, clock:+60, oom"))]
+    assert forms == [
+        "request:5 clock:+60, oom",
+        "request:5 bump:/product/6, oom",
+        "request:5 bump:/product/6, clock:+60, KILL",
+    ]
+    assert [one.text for one in simpler(parse("request:5 clock:+60"))] == []
 
 
 def test_triggers_and_actions_become_simpler() -> None:

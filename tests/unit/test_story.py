@@ -8,7 +8,7 @@ import pytest
 from evidence_builder import CLEAN, crawl, evidence, incarnation, request, row, struck, truth
 from killtest.campaigns import trial_line
 from killtest.campaigns.progress import Pace
-from killtest.campaigns.story import headline, verdict_lines
+from killtest.campaigns.story import Story, headline, verdict_lines
 from killtest.judge import verdict
 from killtest.judge.evidence import Evidence, FaultRecord
 from killtest.plan import subject
@@ -115,6 +115,30 @@ def test_subject_without_manifest_is_reproduced_by_its_command() -> None:
 
 def test_long_lists_are_cut_with_their_count() -> None:
     assert trial_line.cut({str(i): "x" for i in range(50)}) == {"count": 50, "keys": {str(i): "x" for i in range(20)}}
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"event": "clock", "moved_s": -3600.0}, "its clock is moved by -3600 s from the next start on"),
+        ({"event": "calls_fail", "planned": "request:3 eio*1"}, "its calls fail from now on: request:3 eio*1"),
+        ({"event": "call_failed", "call": "write", "path": "a"}, "write of a fails"),
+        ({"event": "calls_failed", "calls": 4, "errno": "EIO"}, "4 calls have failed with EIO"),
+        (
+            {"event": "memory_limited", "size_bytes": 9, "by": "the kernel"},
+            "its memory is limited to 9 bytes by the kernel",
+        ),
+        (
+            {"event": "out_of_memory", "pid": 7, "resident_bytes": 9},
+            "out of memory: process 7 is killed at 9 bytes",
+        ),
+    ],
+)
+def test_story_tells_what_the_machine_does(
+    entry: dict[str, object], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Story().heard("x", entry | {"t_s": 1.0})
+    assert capsys.readouterr().err == f"    1.000 s  {words}\n"
 
 
 def test_pace_is_learned_per_subject() -> None:

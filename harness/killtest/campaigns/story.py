@@ -92,6 +92,14 @@ _WORDS: dict[str, Any] = {
     "misbehaves": lambda entry: f"the site goes wrong from now on: {entry['misbehaviour']}",
     "misbehaved": lambda entry: f"the request for {entry['path']} is the first to meet {entry['misbehaviour']}",
     "service": _service,
+    "clock": lambda entry: f"its clock is moved by {entry['moved_s']:+g} s from the next start on",
+    "calls_fail": lambda entry: f"its calls fail from now on: {entry['planned']}",
+    "call_failed": lambda entry: f"{entry['call']} of {entry['path']} fails",
+    "calls_failed": lambda entry: f"{entry['calls']} calls have failed with {entry['errno']}",
+    "memory_limited": lambda entry: f"its memory is limited to {entry['size_bytes']} bytes by {entry['by']}",
+    "out_of_memory": lambda entry: (
+        f"out of memory: process {entry['pid']} is killed at {entry['resident_bytes']} bytes"
+    ),
     "reloaded": _reloaded,
     "resumed": lambda entry: f"nothing moved for {entry['for_s']:.0f} s: what was paused goes on",
     "output_cut": lambda entry: f"{entry['dropped_bytes']} bytes of its output were dropped: {entry['path']}",

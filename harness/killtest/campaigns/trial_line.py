@@ -67,7 +67,7 @@ def _data(verdict: Verdict) -> Line | None:
     }
 
 
-FINDINGS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished", "set_back")
+FINDINGS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished", "unexplained", "set_back")
 
 
 def cut(found: Mapping[str, Any]) -> Line:

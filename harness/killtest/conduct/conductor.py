@@ -111,6 +111,7 @@ class Conductor:
             tuple(sorted({port for face in census.orphans for port in face.ports})),
             self._hung_on if ending == "hung" else (),
             self._striker.revisions,
+            self._striker.errors,
         )
 
     def _last_census(self) -> Census:
@@ -187,8 +188,8 @@ class Conductor:
                     self._striker.hear(armed, event)
                 else:
                     self._let_go(event)
-            case "misbehaved":
-                self._striker.misbehaved(event)
+            case "misbehaved" | "call_failed" | "out_of_memory":
+                self._striker.met(event)
             case "gone" | "hold_expired" | "output_cut":
                 self._history.note(event["event"], event["t_s"], **_rest(event))
 
@@ -264,7 +265,7 @@ class Conductor:
             event = self._stage.next_event(ends_s)
             if event is None:
                 raise HarnessFailure(f"incarnation {self._eldest.number} was killed and its end was not seen")
-            if event["event"] in ("exit", "misbehaved"):
+            if event["event"] in ("exit", "misbehaved", "call_failed", "out_of_memory"):
                 self._hear(event)
 
     def _close(self, life: Life) -> Ending | None:
@@ -291,6 +292,7 @@ class Conductor:
         passed = stage.site.fence()
         life.is_armed = False
         self._drain()
+        self._striker.settle(life)
         del self._lives[life.instance]
         self._left = left = stage.launcher.census().orphans
         if left or peers:

@@ -19,7 +19,7 @@ from killtest.judge.course import Course
 from killtest.judge.truth import Truth
 from killtest.plan import subject
 from killtest.plan.manifest import SiteNeeds, Subject
-from killtest.process import clock, mark_post, postgres_server
+from killtest.process import clock, mark_post, outputs, postgres_server
 from killtest.process.channel import Channel
 from killtest.process.launcher import Order, Trace, WardenLauncher
 from killtest.process.server_kind import kind_of
@@ -58,8 +58,11 @@ class RealStage:
         self.store.mkdir(parents=True)
         # Whether durable steps are watched, for a fault that waits for one, and whether they are written down.
         self.is_traced = self.is_recorded = False
+        # Whether the syncs of watched incarnations cost nothing: no disk has to keep what explore tries.
+        self.skips_syncs = False
         # The subject counts its incarnations from `first` on; each starts `clock_s` later by its clock.
         self.first, self.clock_s = 0, 0.0
+        self._moved_s = 0.0  # by faults
         with ExitStack() as opened:
             self.launcher = WardenLauncher(inherit)
             opened.callback(self.launcher.close)
@@ -171,7 +174,7 @@ class RealStage:
         if not (self.is_traced or self.is_recorded):
             return None
         log = self.folder / f"steps-{incarnation}.jsonl"
-        return Trace(str(self.seen), str(log) if self.is_recorded else None)
+        return Trace(str(self.seen), str(log) if self.is_recorded else None, self.skips_syncs)
 
     def environment(self, incarnation: int, instance: int = 0) -> dict[str, str]:
         """The clean environment of that incarnation of that copy; the manifest's `[env]` has the last word."""
@@ -187,8 +190,7 @@ class RealStage:
         }
         if self.is_traced or self.is_recorded:
             env["PYTHONHASHSEED"] = "0"  # so that steps come in the same order in the next crawl
-        if self.clock_s:
-            env |= clock.ahead(self.clock_s * (incarnation - self.first))
+        env |= clock.ahead(self._moved_s + self.clock_s * (incarnation - self.first))
         if self.subject.reload:
             # Python takes a .pyc for current by its source's second and size: one edit in the second of another, of
             # the same length, such as REVISION = 2 behind REVISION = 1, would never run.
@@ -198,6 +200,15 @@ class RealStage:
         for name, value in self.subject.env.items():
             env[name] = subject.fill(value, values)
         return env
+
+    def move_clock(self, seconds: float) -> None:
+        """Move the subject's wall clock by so much from its next start on."""
+        self._moved_s += seconds
+
+    def said(self, incarnation: int) -> str:
+        """The end of what that incarnation has printed on stdout, then on stderr."""
+        files = (self.folder / f"incarnation-{incarnation}.{name}" for name in ("stdout", "stderr"))
+        return "\n".join(outputs.end_of(file) for file in files)
 
     def empty_scratch(self) -> None:
         """Forget what the subject left in its TMPDIR, before another trial on this stage."""

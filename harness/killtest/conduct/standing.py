@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
+from killtest.conduct import strike_record
 from killtest.conduct.history import History
 from killtest.conduct.life import Life
 from killtest.conduct.site import Site
@@ -45,26 +44,11 @@ class Standing:
         met = [one for one in self._waiting if one[0].misdeed is not None and one[0].misdeed.text == name]
         self._waiting = [one for one in self._waiting if one not in met]
         for _, place in met:
-            records[place] = self._record(records[place], event)
+            life = self._lives.get(event["incarnation"])
+            records[place] = strike_record.met(records[place], event, life, (event["path"],))
 
     def end(self) -> None:
         """The trial proper is over: the site behaves again, for starts that nothing disturbs."""
         for path in self._paths:
             self._site.behave(path)
         self._paths.clear()
-
-    def _record(self, record: FaultRecord, event: dict[str, Any]) -> FaultRecord:
-        t_s, life = event["t_s"], self._lives.get(event["incarnation"])
-        since_start_s = 0.0 if life is None else t_s - life.started_s
-        first_s = None if life is None else life.first_request_s
-        return msgspec.structs.replace(
-            record,
-            status="struck",
-            incarnation=event["incarnation"],
-            due_s=since_start_s,
-            struck_s=since_start_s,
-            t_s=t_s,
-            since_first_request_s=None if first_s is None else t_s - first_s,
-            in_flight=(event["path"],),
-            window="waiting",
-        )

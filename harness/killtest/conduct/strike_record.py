@@ -1,5 +1,9 @@
 """What is put on record of a fault at its moment."""
 
+from typing import Any
+
+import msgspec
+
 from killtest.conduct.life import Life
 from killtest.conduct.site import OpenRequest
 from killtest.judge.evidence import FaultRecord
@@ -23,6 +27,23 @@ def of(fault: Fault, life: Life, strike: Strike, due_s: float, in_flight: tuple[
         window="start-up" if first_s is None else "waiting" if in_flight else "idle",
         caught=strike.caught,
         ignored=strike.ignored,
+    )
+
+
+def met(record: FaultRecord, event: dict[str, Any], life: Life | None, in_flight: tuple[str, ...] = ()) -> FaultRecord:
+    """The record of what lasts longer than a moment, once the first request or call of `life` has met it."""
+    since_start_s = 0.0 if life is None else event["t_s"] - life.started_s
+    first_s = None if life is None else life.first_request_s
+    return msgspec.structs.replace(
+        record,
+        status="struck",
+        incarnation=event["incarnation"],
+        due_s=since_start_s,
+        struck_s=since_start_s,
+        t_s=event["t_s"],
+        since_first_request_s=None if first_s is None else event["t_s"] - first_s,
+        in_flight=in_flight,
+        window="waiting" if in_flight else "idle",
     )
 
 

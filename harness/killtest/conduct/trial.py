@@ -54,7 +54,9 @@ def run(
 
 def _conduct(planned: Planned, stage: RealStage, history: History) -> None:
     faults = planned.schedule.parsed()
-    stage.is_traced = any(fault.trigger.kind == "syscall" for fault in faults)
+    stage.is_traced = any(fault.wants_trace for fault in faults)
+    if any(fault.hardship is not None and fault.hardship.size_bytes for fault in faults):
+        stage.launcher.hold_memory()
     history.note("stage", url=stage.url, isolated=stage.launcher.is_isolated, env=stage.environment(0))
     who = planned.subject
     course = Conductor(faults, who.limits, stage, history, Starts(who.instances, again=planned.again)).run()

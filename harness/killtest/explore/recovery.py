@@ -4,6 +4,7 @@ import queue
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -17,6 +18,10 @@ from killtest.judge import request_log
 from killtest.judge.evidence import Course, Request
 from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.store.snapshot import Snapshot
+
+Given = TypeVar("Given")
+Got = TypeVar("Got")
+Given_contra = TypeVar("Given_contra", contravariant=True)
 
 
 class Recovery(msgspec.Struct, frozen=True):
@@ -76,16 +81,29 @@ def _recovery(first: int, course: Course, found: Snapshot, log: tuple[Request, .
     return Recovery(msgspec.structs.replace(course, incarnations=incarnations, snapshots=snapshots), found, own)
 
 
+class Work(Protocol[Given_contra, Got]):
+    """What `recover_all` needs of a bench."""
+
+    def recover(self, group: bytes, tree: Given_contra, /) -> None:
+        """Have the crawler run on what is given."""
+
+    def close(self) -> dict[bytes, Got]:
+        """End it; what came of each."""
+
+
 def recover_all(
-    states: Mapping[bytes, Tree], open_bench: Callable[[int, Halt], Bench], jobs: int, done: Callable[[], None]
-) -> dict[bytes, Recovery]:
-    """Recover every state, on `jobs` benches side by side; `done` is called after each."""
-    waiting: queue.SimpleQueue[tuple[bytes, Tree]] = queue.SimpleQueue()
+    states: Mapping[bytes, Given],
+    open_bench: Callable[[int, Halt], Work[Given, Got]],
+    jobs: int,
+    done: Callable[[], None],
+) -> dict[bytes, Got]:
+    """Recover every state (or try every error), on `jobs` benches side by side; `done` is called after each."""
+    waiting: queue.SimpleQueue[tuple[bytes, Given]] = queue.SimpleQueue()
     for item in states.items():
         waiting.put(item)
     halt = Halt()
 
-    def work(number: int) -> dict[bytes, Recovery]:
+    def work(number: int) -> dict[bytes, Got]:
         bench = open_bench(number, halt)
         try:
             while not waiting.empty():

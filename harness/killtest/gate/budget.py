@@ -42,6 +42,7 @@ class Budget(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     stale: Count = 0
     unexpected: Count = 0
     vanished: Count = 0
+    unexplained: Count = 0
     effects: Count = 0
     orphans: Count = 0
     zombies: Count = 0

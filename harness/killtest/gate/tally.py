@@ -9,7 +9,7 @@ from killtest.report.frame import subject_label
 from killtest.report.kill_counts import count_kills
 
 Line = dict[str, Any]
-FINDINGS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished")
+FINDINGS = ("lost", "missed", "duplicated", "corrupted", "stale", "unexpected", "vanished", "unexplained")
 PROCESSES = ("orphans", "zombies", "ports")
 SUMMED = (*FINDINGS, "effects", *PROCESSES, "unfinished")
 

@@ -60,12 +60,28 @@ class Revision(msgspec.Struct, frozen=True):
     t_s: float
 
 
+class CallErrors(msgspec.Struct, frozen=True):
+    """Durable calls of an incarnation that failed on purpose with `errno` (ENOSPC, EIO).
+
+    `calls` is how many, `call` and `path` are the first one's, `said` is the end of what the incarnation printed,
+    `names` are the calls among them.
+    """
+
+    incarnation: int
+    errno: str
+    calls: int
+    call: str
+    path: str
+    said: str
+    names: tuple[str, ...] = ()
+
+
 class Course(msgspec.Struct, frozen=True):
     """How a trial went: what the conductor saw, without what the site and the store say.
 
     `ports` are the listening ports that processes left behind; `hung_on` is, of a subject that hung, a line per
     process with what it waits for. `began_s` is the CLOCK_MONOTONIC second from which times of incarnations count.
-    `revisions` are the changes of code that a fault made, in order.
+    `revisions` are the changes of code that a fault made, in order, `errors` the incarnations whose calls failed.
     """
 
     ending: Ending
@@ -79,3 +95,4 @@ class Course(msgspec.Struct, frozen=True):
     ports: tuple[int, ...] = ()
     hung_on: tuple[str, ...] = ()
     revisions: tuple[Revision, ...] = ()
+    errors: tuple[CallErrors, ...] = ()

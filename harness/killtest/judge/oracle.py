@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from killtest.judge import old_code
+from killtest.judge import causes, old_code
 from killtest.judge.answers import best_fates, fate_of, newest_versions, version_served
 from killtest.judge.course import Course, Incarnation
 from killtest.judge.evidence import Evidence
@@ -26,7 +26,8 @@ class Data(msgspec.Struct, frozen=True):
     `unexpected`: keys that no page carries, and their number; `vanished`: after which incarnation it was stored
     although it is absent at the end; `set_back`: stored, then absent, then back (a cost, no finding); `old_code`:
     rows made by code that had been replaced before their page was asked for, and `old_code_s` the longest time between
-    the two in seconds (a cost as well; None without such rows). Of a store that can't be read at the end nothing is
+    the two in seconds (a cost as well; None without such rows); `unexplained`: incarnations that stopped behind a call
+    that had failed and did not say why. Of a store that can't be read at the end nothing is
     known: `rows` is None, and there are no findings but the ending.
     """
 
@@ -45,12 +46,13 @@ class Data(msgspec.Struct, frozen=True):
     rows_after: tuple[int | None, ...]
     old_code: dict[str, str] = {}
     old_code_s: float | None = None
+    unexplained: dict[str, str] = {}
 
     @property
     def has_finding(self) -> bool:
         """True when anything but a cost was found."""
         found = (self.lost, self.missed, self.duplicated, self.corrupted, self.stale, self.unexpected, self.vanished)
-        return any(found)
+        return any(found) or bool(self.unexplained)
 
 
 def proper_incarnations(incarnations: Iterable[Incarnation]) -> list[Incarnation]:
@@ -69,7 +71,8 @@ def judge_data(evidence: Evidence) -> Data:
     snapshots = course.snapshots[: len(proper_incarnations(course.incarnations))]
     rows_after = tuple(None if one.error else len(one.rows) for one in course.snapshots)
     if snapshots[-1].error is not None:
-        return Data(None, 0, len(products), {}, {}, {}, {}, {}, {}, {}, {}, (), rows_after)
+        unknown = Data(None, 0, len(products), {}, {}, {}, {}, {}, {}, {}, {}, (), rows_after)
+        return msgspec.structs.replace(unknown, unexplained=causes.unexplained(course))
     numbers, requests = numbers_of(products), proper_requests(evidence)
     found = take_stock(snapshots[-1], numbers, _inspector(products, requests))
     lost, missed = absent_products(products, found, requests)
@@ -90,6 +93,7 @@ def judge_data(evidence: Evidence) -> Data:
         columns_not_judged=found.columns_not_judged,
         rows_after=rows_after,
         old_code={key: lag.detail for key, lag in old.items()},
+        unexplained=causes.unexplained(course),
         old_code_s=max((round(lag.lag_s, 3) for lag in old.values()), default=None),
     )
 

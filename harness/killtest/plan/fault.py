@@ -8,11 +8,13 @@ from typing import Literal
 import msgspec
 
 from killtest.plan import duration
+from killtest.plan.hardship import Hardship
 from killtest.plan.misdeed import Misdeed
 
 # `throughout` is no moment: a misbehaviour of the site that holds from the start of the trial to its end.
 TriggerKind = Literal["after", "first", "request", "response", "mark", "rows", "syscall", "throughout"]
-Scope = Literal["pid", "group", "tree", "owner"]
+# `largest` is whom the action `oom` kills; it can't be asked for otherwise.
+Scope = Literal["pid", "group", "tree", "owner", "largest"]
 
 SIGNALS = ("KILL", "INT", "TERM", "HUP", "QUIT", "STOP", "CONT")
 # These two pause and resume; every other one is meant to end whom it hits.
@@ -76,11 +78,13 @@ class Step(msgspec.Struct, frozen=True):
 class Fault(msgspec.Struct, frozen=True):
     """What strikes, when and whom; `incarnation` pins it to one incarnation.
 
-    `steps` are the signals; `bumps` the paths whose next version the site serves from then on. One of them may be
-    empty, not both. `on` says what the steps act on: signals go to the subject (""), edits (`fault_text.RELOADS`) are
+    `steps` are the signals; `bumps` the paths whose next version the site serves from then on. Either may be
+    empty. `on` says what the steps act on: signals go to the subject (""), edits (`fault_text.RELOADS`) are
     made in its code ("reload"), and KILL and START happen to a service ("service:valkey"). `instance` is which of
     several copies is meant (the scope `owner` finds its own); with `is_final` that one is not started again. `misdeed`
-    is what the site does wrong from then on; such a fault has neither steps nor bumps.
+    is what the site does wrong from then on, `hardship` what the machine does; these have neither steps nor bumps.
+    `clock_s` is how far the subject's wall clock is moved from its next start on. The scope `largest` with a KILL is
+    the action `oom`.
     """
 
     trigger: Trigger
@@ -92,16 +96,24 @@ class Fault(msgspec.Struct, frozen=True):
     instance: int = 0
     is_final: bool = False
     misdeed: Misdeed | None = None
+    hardship: Hardship | None = None
+    clock_s: float = 0.0
 
     @property
     def text(self) -> str:
         """The fault as it is written in a schedule; `parse` reads it back."""
         pin = "" if self.incarnation is None else f"{self.incarnation}/"
-        if self.misdeed is not None:
-            return f"{pin}{self.trigger.text} {self.misdeed.text}".lstrip()
+        standing = self.misdeed or self.hardship
+        if standing is not None:
+            return f"{pin}{self.trigger.text} {standing.text}".lstrip()
         actions = [f"bump:{path}" for path in self.bumps]
+        actions += (
+            [f"clock:{'-' if self.clock_s < 0 else '+'}{duration.text(abs(self.clock_s))}"] if self.clock_s else []
+        )
         words = ""
-        if self.steps:
+        if self.scope == "largest":
+            actions.append("oom")
+        elif self.steps:
             first, *rest = self.steps
             before = f"{self.on}:" if self.on else ""
             actions.append(
@@ -115,7 +127,12 @@ class Fault(msgspec.Struct, frozen=True):
     @property
     def is_blow(self) -> bool:
         """Whether it is signals to the subject, or a bump: over at its moment, for all that the site has to do."""
-        return not self.on and self.misdeed is None
+        return not self.on and self.misdeed is None and self.hardship is None
+
+    @property
+    def wants_trace(self) -> bool:
+        """Whether the subject's durable calls have to be watched for it."""
+        return self.trigger.kind == "syscall" or (self.hardship is not None and self.hardship.is_errno)
 
     @property
     def service(self) -> str | None:

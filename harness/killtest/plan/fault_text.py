@@ -5,7 +5,7 @@ import re
 import msgspec
 
 from killtest.errors import UsageError
-from killtest.plan import duration, misdeed
+from killtest.plan import duration, hardship, misdeed
 from killtest.plan.fault import DEFAULT_SCOPE, SCOPES, SIGNALS, Fault, Scope, Step, Trigger, TriggerKind, is_pause
 from killtest.trace.calls import NAMES as CALL_NAMES
 
@@ -21,9 +21,11 @@ BUILT_TRIGGERS = (
 ANY_STEP = "step"
 _BUILT_ACTIONS = (
     ", ".join(SIGNALS) + ", sequences as TERM+KILL@10, bump:/PATH, reload:touch, reload:whitespace, reload:change, "
-    "reload:broken, service:NAME:KILL, service:NAME:KILL+START@3, "
+    "reload:broken, service:NAME:KILL, service:NAME:KILL+START@3, enospc, eio, oom, memory:256M, clock:+3600, "
     + ", ".join(f"{kind}:/PATH=…" for kind in misdeed.KINDS)
 )
+# Thirty years: farther off, file systems and libraries have troubles of their own.
+_FARTHEST_S = 1e9
 _LATER_TRIGGERS = ("partial",)
 # The process that sent the request or announced the mark: a timer has none.
 _OWNED = ("request", "response", "mark", "syscall")
@@ -34,21 +36,27 @@ def parse(text: str) -> Fault:
     words = text.split()
     if words and misdeed.is_misdeed(_parse_pin(words[0])[1]):
         return _misbehaving(Trigger("throughout"), None, words, text)
+    if len(words) == 1 and hardship.is_hardship(words[0]):
+        return _hard(Trigger("throughout"), None, words, text)
     if len(words) < 2:
         raise UsageError(f'fault "{text}": wants TRIGGER ACTION, for example "request:25 KILL"')
     pin, word = _parse_pin(words[0])
     trigger = _parse_trigger(word, text)
     if misdeed.is_misdeed(words[1]):
         return _misbehaving(trigger, pin, words[1:], text)
+    if hardship.is_hardship(words[1]):
+        return _hard(trigger, pin, words[1:], text)
     end = 2
     while end < len(words) and words[end - 1].endswith(","):
         end += 1
-    if words[end - 1].startswith("bump:") and end < len(words) and not re.match(_ADVERB, words[end]):
+    if words[end - 1].startswith(("bump:", "clock:")) and end < len(words) and not re.match(_ADVERB, words[end]):
         raise UsageError(f'fault "{text}": a comma is missing between {words[end - 1]} and {words[end]}')
-    bumps, on, steps = _parse_actions(" ".join(words[1:end]), text)
+    done = _parse_actions(" ".join(words[1:end]), text)
     adverbs = _parse_adverbs(words[end:], text)
-    scope: Scope = DEFAULT_SCOPE[steps[0].signal] if steps and not on else "tree"
-    fault = Fault(trigger, steps, adverbs.scope or scope, pin, bumps, on, adverbs.instance or 0, adverbs.is_final)
+    scope: Scope = DEFAULT_SCOPE[done.steps[0].signal] if done.steps and not done.on else "tree"
+    scope = "largest" if done.is_oom else adverbs.scope or scope
+    who = (adverbs.instance or 0, adverbs.is_final)
+    fault = Fault(trigger, done.steps, scope, pin, done.bumps, done.on, *who, clock_s=done.clock_s)
     _check_adverbs(adverbs, fault, text)
     return fault
 
@@ -61,6 +69,24 @@ def _misbehaving(trigger: Trigger, pin: int | None, words: list[str], text: str)
     except ValueError as error:
         raise UsageError(f'fault "{text}": {error}') from None
     return Fault(trigger, (), "tree", pin, misdeed=what)
+
+
+def _hard(trigger: Trigger, pin: int | None, words: list[str], text: str) -> Fault:
+    """A hardship: alone, without a trigger only where it needs no incarnation to end with."""
+    try:
+        what = hardship.parse(words[0])
+    except ValueError as error:
+        raise UsageError(f'fault "{text}": {error}') from None
+    if words[1:]:
+        raise UsageError(f'fault "{text}": "{words[1]}" can\'t stand behind {words[0]}, which stands alone')
+    if what.is_errno and trigger.kind == "throughout":
+        raise UsageError(
+            f'fault "{text}": wants a trigger, for example "request:25 {what.text}": it lasts one incarnation'
+        )
+    call = trigger.name if trigger.kind == "syscall" else None
+    if what.is_errno and call not in (None, ANY_STEP) and not hardship.fails(what.kind, call or ""):
+        raise UsageError(f'fault "{text}": {call} does not fail with {what.kind.upper()} (docs/faults.md)')
+    return Fault(trigger, (), "tree", pin, hardship=what)
 
 
 _ADVERB = r"(scope|instance|restart)="
@@ -96,6 +122,8 @@ def _parse_adverbs(words: list[str], text: str) -> _Adverbs:
 def _check_adverbs(adverbs: _Adverbs, fault: Fault, text: str) -> None:
     """Refuse words that say nothing about this fault."""
     steps, on = fault.steps, fault.on
+    if fault.scope == "largest" and (adverbs.scope or adverbs.is_final):
+        raise UsageError(f'fault "{text}": oom finds whom it kills, which may be a worker; it takes only instance=N')
     if adverbs.scope is not None:
         _check_scope(adverbs.scope, fault, text)
     is_nobodys = not steps or fault.service or steps[0].signal == "CONT"
@@ -109,7 +137,7 @@ def _check_adverbs(adverbs: _Adverbs, fault: Fault, text: str) -> None:
 def _check_scope(scope: Scope, fault: Fault, text: str) -> None:
     steps, trigger = fault.steps, fault.trigger
     if not steps or fault.on or steps[0].signal == "CONT":
-        what = "CONT resumes what was stopped" if steps and not fault.on else "a bump is the site's"
+        what = "CONT resumes what was stopped" if steps and not fault.on else "a bump is the site's, a clock all's"
         if fault.on:
             what = "a reload is a change of files" if fault.on == "reload" else "a service has no scope"
         raise UsageError(f'fault "{text}": {what}; it takes no scope')
@@ -149,23 +177,52 @@ def _kind(word: str) -> TriggerKind:
     return kind
 
 
-def _parse_actions(words: str, text: str) -> tuple[tuple[str, ...], str, tuple[Step, ...]]:
-    """The bumps, what the steps behind them act on, and the steps."""
-    *before, last = [word.strip() for word in words.split(",")]
-    bumps = [_bumped(word) for word in before]
-    if any(misdeed.is_misdeed(word) for word in (*before, last)):
-        raise UsageError(f'fault "{text}": a misbehaviour stands alone; write a fault each')
-    if None in bumps:
-        raise UsageError(f'fault "{text}": bumps stand first, then one signal or sequence: "bump:/product/6, KILL"')
-    path = _bumped(last)
-    paths = tuple(path for path in (*bumps, path) if path is not None)
-    if path is not None:
-        return paths, "", ()
+class _Actions(msgspec.Struct, frozen=True):
+    """The bumps and the clock, what the steps behind them act on, and the steps."""
+
+    bumps: tuple[str, ...]
+    clock_s: float = 0.0
+    on: str = ""
+    steps: tuple[Step, ...] = ()
+    is_oom: bool = False
+
+
+def _parse_actions(words: str, text: str) -> _Actions:
+    parts = [word.strip() for word in words.split(",")]
+    if any(misdeed.is_misdeed(word) or hardship.is_hardship(word) for word in parts):
+        raise UsageError(f'fault "{text}": a misbehaviour or hardship stands alone; write a fault each')
+    clocks = [moved_s for word in parts if (moved_s := _clock_s(word, text)) is not None]
+    if len(clocks) > 1:
+        raise UsageError(f'fault "{text}": one clock at the most; those of several faults add up')
+    bumps = [_bumped(word) for word in parts if not word.startswith("clock:")]
+    if None in bumps[:-1] or (None in bumps and parts[-1].startswith("clock:")):
+        raise UsageError(
+            f'fault "{text}": bumps stand first, and a clock, then one signal or sequence: "bump:/product/6, KILL"'
+        )
+    found = _Actions(tuple(path for path in bumps if path is not None), sum(clocks))
+    last = parts[-1]
+    if None not in bumps:
+        return found
+    if last == "oom":
+        return msgspec.structs.replace(found, steps=(Step("KILL"),), is_oom=True)
     acted = re.fullmatch(r"(reload|service:[a-z][a-z0-9_]*):(\S+)", last)
     if acted is None:
-        return paths, "", _parse_steps(last, SIGNALS, text)
+        return msgspec.structs.replace(found, steps=_parse_steps(last, SIGNALS, text))
     steps = _parse_steps(acted[2], RELOADS if acted[1] == "reload" else _SERVICE_ACTIONS, text)
-    return paths, acted[1], _completed(acted[1], steps, text)
+    return msgspec.structs.replace(found, on=acted[1], steps=_completed(acted[1], steps, text))
+
+
+def _clock_s(word: str, text: str) -> float | None:
+    """How far the word moves the clock; None for another word."""
+    if not word.startswith("clock:"):
+        return None
+    found = re.fullmatch(rf"clock:([+-])({duration.SECONDS})", word)
+    moved_s = float(f"{found[1]}{found[2]}") if found else 0.0
+    if not 0 < abs(moved_s) <= _FARTHEST_S:
+        raise UsageError(
+            f'fault "{text}": "{word}" is written clock:+3600 or clock:-3600, seconds, up to {_FARTHEST_S:g}'
+        )
+    return moved_s
 
 
 def _completed(on: str, steps: tuple[Step, ...], text: str) -> tuple[Step, ...]:

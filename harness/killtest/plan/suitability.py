@@ -7,6 +7,7 @@ from killtest.errors import UsageError
 from killtest.plan.fault import Fault
 from killtest.plan.fault_text import parse
 from killtest.plan.manifest import SiteNeeds, Subject
+from killtest.process import clock
 from killtest.reload import code_copy, edit
 
 
@@ -46,7 +47,9 @@ def _missing_part(fault: Fault, who: Subject) -> str | None:
     """What the fault acts on and the subject's manifest does not have."""
     if fault.service and fault.service not in who.services:
         return f'{who.name} has no service {fault.service} (services = ["{fault.service}"] in its manifest)'
-    if fault.trigger.kind == "syscall" and who.instances > 1:
+    if fault.clock_s and clock.library() is None:
+        return "another clock for the subject wants libfaketime: pip install 'killtest[explore]'"
+    if fault.wants_trace and who.instances > 1:
         return f"the calls of several instances side by side can't be counted ({who.name} has {who.instances})"
     if fault.bumps and who.store.groups > 1:
         # Whose answer it was can't be told from a request, nor, then, which version a group was given.

@@ -9,6 +9,7 @@ from killtest.process import mark_post
 from killtest.process import process_tree as tree
 from killtest.process.kin import Kin
 from killtest.process.process_tree import Identity
+from killtest.trace.failing import Failing
 from killtest.trace.step import Step
 from killtest.trace.supervisor import Supervisor
 
@@ -36,6 +37,8 @@ class Checkpoints:
             "release_mark": self._release_mark,
             "arm_step": self._arm_step,
             "release_step": self._release_step,
+            "fail_steps": self._fail_steps,
+            "failed_steps": self._failed_steps,
             "end_trace": self._end_trace,
             "forget": self._forget,
         }
@@ -43,9 +46,17 @@ class Checkpoints:
     def watched(self, trace: Message | None, incarnation: int) -> Supervisor | None:
         """A supervisor for the incarnation that is about to start, if its steps are to be seen."""
         self._supervisor = None
+        for one in self._supervisors:
+            one.failing = None  # whoever an earlier one left behind has space again too
         if trace is not None:
             log = Path(trace["log"]) if trace["log"] else None
-            self._supervisor = Supervisor(trace["root"], log, lambda step: self._step_due(step, incarnation))
+            self._supervisor = Supervisor(
+                trace["root"],
+                log,
+                lambda step: self._step_due(step, incarnation),
+                lambda step: self._step_failed(step, incarnation),
+                skips_syncs=trace["skips_syncs"],
+            )
             self._supervisors.append(self._supervisor)
             if self._armed_step:
                 self._supervisor.arm(*self._armed_step)
@@ -67,6 +78,11 @@ class Checkpoints:
         self.last_owner = tree.identify(tree.process_of(step.tid))
         facts = {"name": step.call, "n": step.n, "k": step.k, "path": step.path}
         self._say({"event": "step", **facts, "incarnation": incarnation, "t_s": step.t_s})
+
+    def _step_failed(self, step: Step, incarnation: int) -> None:
+        """Called by the supervisor's thread at the first call that is made to fail."""
+        facts = {"call": step.call, "n": step.n, "k": step.k, "path": step.path}
+        self._say({"event": "call_failed", **facts, "incarnation": incarnation, "t_s": step.t_s})
 
     def _mark_due(self, name: str, n: int, pid: int) -> None:
         self.last_owner = tree.identify(pid)
@@ -98,6 +114,16 @@ class Checkpoints:
     def _release_step(self, _: Message) -> Message:
         self.release_step()
         return {}
+
+    def _fail_steps(self, request: Message) -> Message:
+        if self._supervisor is None:
+            raise ValueError("the steps of this incarnation are not watched")
+        self._supervisor.failing = Failing(request["kind"], request["times"])
+        return {}
+
+    def _failed_steps(self, _: Message) -> Message:
+        failing = self._supervisor.failing if self._supervisor else None
+        return {"calls": failing.calls if failing else 0, "names": list(failing.names) if failing else []}
 
     def _end_trace(self, request: Message) -> Message:
         return {"ended": all(one.join(request["deadline_s"]) for one in self._supervisors)}

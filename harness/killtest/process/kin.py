@@ -67,7 +67,7 @@ class Kin:
 
     def scope(self, scope: str, main: Identity | None, owner: Identity | None) -> list[Identity]:
         """The living processes that a signal of this scope goes to; empty when nobody is there (any more)."""
-        if scope == "owner":
+        if scope in ("owner", "largest"):
             return [owner] if owner is not None and not tree.is_dead(owner) else []
         if main is None or tree.is_dead(main):
             return []

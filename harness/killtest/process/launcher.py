@@ -1,5 +1,6 @@
 """The harness's handle on a trial's warden: start, strike, count, end."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import msgspec
 
 from killtest.errors import HarnessFailure, Refused, UsageError
 from killtest.plan.fault import Scope
-from killtest.process import isolation
+from killtest.process import isolation, memory_cgroup
 from killtest.process.channel import Channel, Message
 from killtest.process.server_kind import kind_of
 from killtest.process.server_start import ServerStart
@@ -23,10 +24,14 @@ _END_DEADLINE_S = 15.0
 
 
 class Trace(msgspec.Struct, frozen=True):
-    """Watch the durable steps of an incarnation: calls on files below `root`, written to the file `log` if wanted."""
+    """Watch the durable steps of an incarnation: calls on files below `root`, written to the file `log` if wanted.
+
+    `skips_syncs`: a sync says that it has succeeded and is not executed, which is as good where no power is cut.
+    """
 
     root: str
     log: str | None = None
+    skips_syncs: bool = False
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -51,7 +56,8 @@ class Strike(msgspec.Struct, frozen=True):
     `targets` are the pids it went to; `is_over` says that there is none because the subject had already ended, `main`
     whether the main process is among them; `settled` says that SIGKILL killed them all, or that another signal was
     delivered; `caught` and `ignored` are the dispositions, just before, of the main process (scope owner: of the
-    owner). `t_s` and `settled_s` are CLOCK_MONOTONIC seconds. `incarnation` is whose processes they are.
+    owner). `t_s` and `settled_s` are CLOCK_MONOTONIC seconds. `incarnation` is whose processes they are,
+    `resident_bytes` what an owner, or the target of an `oom`, held in memory.
     """
 
     targets: tuple[int, ...]
@@ -63,6 +69,7 @@ class Strike(msgspec.Struct, frozen=True):
     main: bool = False
     is_over: bool = False
     incarnation: int | None = None
+    resident_bytes: int | None = None
 
 
 class Face(msgspec.Struct, frozen=True):
@@ -118,6 +125,15 @@ class Launcher(Protocol):
     def release_step(self) -> None:
         """Have the parked call executed, and wait for none."""
 
+    def fail_steps(self, kind: str, times: int | None) -> None:
+        """Have the newest incarnation's durable calls fail with that error, `times` of them (None: all)."""
+
+    def failed_steps(self) -> tuple[int, tuple[str, ...]]:
+        """How many of its calls have failed so, and their names, in the order in which each first did."""
+
+    def limit_memory(self, size_bytes: int) -> str:
+        """Let the subject's processes hold so much together, and kill the largest beyond it; how that is seen to."""
+
     def waits(self) -> tuple[str, ...]:
         """For each living process of the subject, in words, what it waits for."""
 
@@ -161,6 +177,7 @@ class WardenLauncher:
         theirs.close()
         self.channel = Channel(ours, "warden")
         self.is_isolated = bool(words)
+        self._cgroup: Path | None = None
         self.private = Path(self.channel.call("hello", within_s=_START_DEADLINE_S)["private"])
 
     def bind(self, source: Path, target: Path) -> None:
@@ -220,6 +237,25 @@ class WardenLauncher:
         """Let the parked call go on."""
         self.channel.call("release_step")
 
+    def fail_steps(self, kind: str, times: int | None) -> None:
+        """Have durable calls fail."""
+        self.channel.call("fail_steps", kind=kind, times=times)
+
+    def failed_steps(self) -> tuple[int, tuple[str, ...]]:
+        """How many have failed, and which."""
+        reply = self.channel.call("failed_steps")
+        return int(reply["calls"]), tuple(reply["names"])
+
+    def hold_memory(self) -> None:
+        """Before the first start, where memory will be limited: have all of the subject counted together."""
+        name = memory_cgroup.name_of(os.getpid(), self.private.name.removeprefix("killtest-"))
+        path = self.channel.call("hold_memory", name=name)["path"]
+        self._cgroup = Path(path) if path else None
+
+    def limit_memory(self, size_bytes: int) -> str:
+        """Limit the memory."""
+        return str(self.channel.call("limit_memory", size_bytes=size_bytes)["by"])
+
     def end_trace(self, within_s: float) -> bool:
         """True once every watched process has ended, all its steps seen; false when the supervisor failed or waits."""
         return bool(self.channel.call("end_trace", within_s=within_s, deadline_s=within_s)["ended"])
@@ -271,8 +307,10 @@ class WardenLauncher:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
-        # Its warden removes it; one that was killed could not.
+        # Its warden removes them; one that was killed could not.
         shutil.rmtree(self.private, ignore_errors=True)
+        if self._cgroup is not None:
+            memory_cgroup.removed(self._cgroup)
 
 
 def _struck_alone(reply: Message) -> Strike:

@@ -6,8 +6,19 @@ from pathlib import Path
 
 LIMIT_BYTES = 32 << 20
 KEPT_BYTES = 1 << 20
+_END_BYTES = 20_000
 # At 2 GB/s, about what a loop of writes reaches, half a gigabyte lies there before it is looked at again.
 LOOK_EVERY_S = 0.25
+
+
+def end_of(path: Path) -> str:
+    """The last 20,000 bytes of an output as text; empty where there is none."""
+    try:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - _END_BYTES))
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
 
 
 class Outputs:

@@ -31,6 +31,7 @@ from killtest.process.blows import Blows
 from killtest.process.checkpoints import Checkpoints
 from killtest.process.isolation import bind, drop_capabilities, raise_loopback
 from killtest.process.kin import Kin
+from killtest.process.memory_limit import MemoryLimit, largest_of, resident_bytes_of
 from killtest.process.process_tree import Identity
 from killtest.process.roll import Roll
 from killtest.process.services import Services
@@ -58,6 +59,7 @@ class Warden:
         self._blows = Blows(self._kin)
         self._checkpoints = Checkpoints(self._private, self._kin, self._say)
         self._services = Services(self._kin)
+        self._memory = MemoryLimit(self._kin, self._say)
         self._outputs = outputs.Outputs(self._output_cut)
         self._saying = threading.Lock()
         self._is_running = True
@@ -69,6 +71,7 @@ class Warden:
             "start": self._start,
             "strike": self._strike,
             **self._checkpoints.commands,
+            **self._memory.commands,
             "usage": self._usage,
             "waits": self._waits,
             **self._roll.commands,
@@ -89,9 +92,10 @@ class Warden:
         selector.register(self._checkpoints.marks, selectors.EVENT_READ, self._checkpoints.marks.look)
         try:
             while self._is_running:
-                for key, _ in selector.select(outputs.LOOK_EVERY_S):
+                for key, _ in selector.select(self._memory.look_every_s(outputs.LOOK_EVERY_S)):
                     key.data()
                 self._outputs.look()
+                self._memory.look()
         finally:
             self._end_everything()
 
@@ -154,7 +158,7 @@ class Warden:
                     stdout=out,
                     stderr=errors,
                     start_new_session=True,
-                    preexec_fn=watch.hand_over if watch else None,  # noqa: PLW1509 - it makes three system calls
+                    preexec_fn=_before(self._memory.enter, watch.hand_over if watch else None),  # noqa: PLW1509 - few calls
                 )
             finally:
                 if watch:
@@ -168,6 +172,10 @@ class Warden:
         owner = self._owner(request)
         incarnation = self._struck_incarnation(owner, request["incarnation"])
         main = self._kin.main_of(incarnation)
+        if request["scope"] == "largest":
+            # Chosen once: while they are being stopped another may become the largest.
+            owner = largest_of(self._kin.scope("tree", main, None))
+        resident_bytes = None if owner is None else resident_bytes_of(owner)
         faces = tree.disposition(owner.pid if owner else main.pid if main else 0, number)
         targets = self._blows.targets(
             number, lambda: self._kin.scope(request["scope"], main, owner), self._checkpoints.parked
@@ -185,7 +193,7 @@ class Warden:
             self._checkpoints.release_step()  # only SIGKILL reaches a parked thread: others take effect behind its call
         settled = self._settled(hit, number, request["wait_s"])
         facts: Message = {"caught": faces.caught, "ignored": faces.ignored, "settled": settled, "main": main in hit}
-        facts["incarnation"] = incarnation
+        facts |= {"incarnation": incarnation, "resident_bytes": resident_bytes}
         return {"targets": [one.pid for one in hit], "t_s": struck_s, "settled_s": time.monotonic(), **facts}
 
     def _struck_incarnation(self, owner: Identity | None, asked: int | None) -> int | None:
@@ -249,6 +257,7 @@ class Warden:
 
     def _wake(self, waker: int) -> None:
         os.read(waker, 4096)
+        self._memory.look()  # whom the kernel has killed is told before his exit
         self._reap()
 
     def _reap(self) -> None:
@@ -279,11 +288,23 @@ class Warden:
             with contextlib.suppress(ProcessLookupError):  # nobody: the harness went before the site was started
                 os.kill(-1, signal.SIGKILL)  # all of the namespace but ourselves, at once
         self._end_subject({})
+        self._memory.close()
         self._services.end()
         if self._site is not None and self._site.returncode is None:
             self._site.kill()
             self._site.wait()
         shutil.rmtree(self._private, ignore_errors=True)
+
+
+def _before(*tasks: Callable[[], None] | None) -> Callable[[], None] | None:
+    """What a child does before it becomes the program; None when there is nothing."""
+    wanted = [task for task in tasks if task is not None]
+
+    def run() -> None:
+        for task in wanted:
+            task()
+
+    return run if wanted else None
 
 
 def _short_folder() -> Path:

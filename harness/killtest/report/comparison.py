@@ -19,7 +19,7 @@ from killtest.report.table import Cell, Table
 if TYPE_CHECKING:
     import pandas as pd
 
-OTHER_FINDINGS = ("corrupted", "stale", "unexpected", "vanished", "orphans", "zombies", "ports")
+OTHER_FINDINGS = ("corrupted", "stale", "unexpected", "vanished", "unexplained", "orphans", "zombies", "ports")
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _other_findings(sample: Sample, text: Words) -> Cell:
     """The rarer findings that occurred, by name; a FAIL must show its reason somewhere."""
     if sample.judged.empty:
         return text["no_data"]
-    counts = {name: numbers(sample.judged[name]) for name in OTHER_FINDINGS}
+    counts = {name: numbers(sample.judged[name]) for name in OTHER_FINDINGS if name in sample.judged}
     parts = [f"{name} {cells.total(values, text)}" for name, values in counts.items() if any(values)]
     return ", ".join(parts) or text["none"]
 

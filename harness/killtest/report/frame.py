@@ -108,7 +108,9 @@ def trial_row(line: Line) -> dict[str, Any]:
     row["self_deaths"] = line.get("self_deaths")
     row["wall_s"] = _part(line, "time").get("wall_s")
     row |= {name: line.get(name) for name in ("evidence", "reproduce")}
-    return row
+    unexplained = (data.get("unexplained") or {}).get("count")
+    # A column of its own only where there is one: tables of ledgers without failing calls stay as they are.
+    return row | ({"unexplained": unexplained} if unexplained else {})
 
 
 def ledger_frame(lines: Iterable[Line]) -> pd.DataFrame:
@@ -123,8 +125,10 @@ def ledger_frame(lines: Iterable[Line]) -> pd.DataFrame:
 
     ordered = sorted(lines, key=_sort_key)
     _refuse_repeats(ordered)
-    columns = list(trial_row({"id": "", "subject": ""}))
-    return pd.DataFrame([trial_row(line) for line in ordered], columns=columns, dtype=object)
+    rows = [trial_row(line) for line in ordered]
+    columns = list(dict.fromkeys(name for row in (trial_row({"id": "", "subject": ""}), *rows) for name in row))
+    whole = [{name: row.get(name) for name in columns} for row in rows]
+    return pd.DataFrame(whole, columns=columns, dtype=object)
 
 
 def trials_csv(lines: Iterable[Line]) -> str:

@@ -1,7 +1,8 @@
 """What became of the planned faults of a trial: the counts behind kill coverage.
 
 A kill is a planned fault that signals the subject to death (KILL, INT, TERM, HUP, QUIT, alone or in a
-sequence). Everything else (pauses, bumps, service kills, site misbehaviour) is counted as another fault.
+sequence, and oom). Everything else (pauses, bumps, service kills, site misbehaviour, failing calls) is counted as
+another fault.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ def _is_fatal(action: str) -> bool:
     """Whether one action, such as `INT+INT@0.2` or `service:valkey:KILL`, signals the subject to death."""
     words = action.split()
     steps = words[0].split("+") if words else []
-    return any(step.partition("@")[0] in FATAL_SIGNALS for step in steps)
+    return steps == ["oom"] or any(step.partition("@")[0] in FATAL_SIGNALS for step in steps)
 
 
 def count_kills(line: Mapping[str, Any]) -> KillCounts:

@@ -19,6 +19,7 @@ _MEANINGS = {
     "stale": "an older version than the last one served is in the store",
     "unexpected": "no page carries this key",
     "vanished": "the row was there after an earlier process, and is not there at the end",
+    "unexplained": "a process stopped behind a failed call, and what it printed does not name the error",
     "false_done": "the last process ended with exit code 0 while rows were missing",
     "orphans": "processes still lived when the crawl had ended",
     "zombies": "dead processes had not been waited for",

@@ -18,8 +18,10 @@ def simpler(fault: Fault) -> Iterator[Fault]:
         yield shorter
     for index in range(len(fault.bumps)):
         bumps = fault.bumps[:index] + fault.bumps[index + 1 :]
-        if bumps or fault.steps:
+        if bumps or fault.steps or fault.clock_s:
             yield msgspec.structs.replace(fault, bumps=bumps)
+    if fault.clock_s and (fault.bumps or fault.steps):
+        yield msgspec.structs.replace(fault, clock_s=0.0)
     if fault.steps and not fault.on:
         usual = parse(f"request:1 {fault.steps[0].signal}").scope
         if fault.scope != usual:

@@ -89,6 +89,11 @@ def let_go(listener: int, notification: Notification) -> None:
     _answer(listener, _RESPONSE.pack(notification.id, 0, 0, _CONTINUE))
 
 
+def answer(listener: int, notification: Notification, error: int) -> None:
+    """Have the call not executed: it returns -1 with that errno, 0 where there is none."""
+    _answer(listener, _RESPONSE.pack(notification.id, 0, -error, 0))
+
+
 def _answer(listener: int, response: bytes) -> None:
     with contextlib.suppress(FileNotFoundError):  # killed meanwhile
         fcntl.ioctl(listener, _IOCTL_SEND, bytearray(response))

@@ -14,6 +14,7 @@ import msgspec
 
 from killtest.trace import memory, seccomp
 from killtest.trace.calls import Call, by_number
+from killtest.trace.failing import Failing
 from killtest.trace.seccomp import Notification
 from killtest.trace.step import Step
 
@@ -24,11 +25,22 @@ _MINUS_1 = (1 << 64) - 1
 class Supervisor:
     """Watches one incarnation from its start, in a thread of its own, until its last process has ended."""
 
-    def __init__(self, root: str, log: Path | None, due: Callable[[Step], None]) -> None:
+    def __init__(
+        self,
+        root: str,
+        log: Path | None,
+        due: Callable[[Step], None],
+        failed: Callable[[Step], None] = lambda _: None,
+        skips_syncs: bool = False,
+    ) -> None:
         """Steps are calls on files below `root`; they go to `log`, with what they write, when there is one.
 
-        `due` is called, from the thread, when the armed step is parked.
+        `due` is called, from the thread, when the armed step is parked, `failed` at the first that is made to fail.
+        With `skips_syncs` syncs succeed and are not executed.
         """
+        self._skips_syncs = skips_syncs
+        self._failed = failed
+        self.failing: Failing | None = None
         self._root = root.rstrip("/") + "/"
         self._log: BinaryIO | None = log.open("wb") if log else None
         self._due = due
@@ -89,15 +101,27 @@ class Supervisor:
                     step = self._step(call)
                     if step is not None:
                         self._park_if_armed(step)
-                    seccomp.let_go(listener, call)
+                    error = self._error_of(step) if step else 0
+                    if step is not None and (error or (self._skips_syncs and step.effect == "sync")):
+                        seccomp.answer(listener, call, error)
+                    else:
+                        seccomp.let_go(listener, call)
                     # Behind the answer: the subject goes on while its step is written down.
-                    if step is not None and self._log is not None:
+                    if step is not None and self._log is not None and not error:
                         self._log.write(_line(step))
             self._is_whole = True
         finally:
             os.close(listener)
             if self._log is not None:
                 self._log.close()
+
+    def _error_of(self, step: Step) -> int:
+        """The errno that the step fails with on purpose; 0 for one that is to be taken."""
+        failing = self.failing
+        error = failing.error_of(step, self._root) if failing else 0
+        if failing and error and failing.calls == 1:
+            self._failed(step)
+        return error
 
     def _park_if_armed(self, step: Step) -> None:
         """Keep the step waiting if it is the armed one."""

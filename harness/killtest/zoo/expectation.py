@@ -11,7 +11,7 @@ from killtest.judge.evidence import Ending, Status
 
 Keys = tuple[str, ...]
 _RANGE = re.compile(r"(?P<stem>.*?)(?P<first>\d+)\.\.(?P=stem)(?P<last>\d+)")
-KEY_LISTS = ("lost", "missed", "corrupted", "stale", "unexpected", "vanished", "set_back")
+KEY_LISTS = ("lost", "missed", "corrupted", "stale", "unexpected", "vanished", "unexplained", "set_back")
 _TRAFFIC = ("requests", "repeated", "overlap", "max_concurrent", "late")
 
 
@@ -33,6 +33,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     stale: Keys = ()
     unexpected: Keys = ()
     vanished: Keys = ()
+    unexplained: Keys = ()
     set_back: Keys = ()
     false_done: bool = False
     not_idempotent: bool = False
