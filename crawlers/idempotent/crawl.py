@@ -3,7 +3,9 @@
     python crawl.py SITE_URL [DATABASE]        (DATABASE: crawl.db in the working directory)
 
 Settings, from the environment: LEASE_SECONDS (3), RETRY_SECONDS (0.5: the first delay before a retry, doubled
-each time) and MAX_DELAY_SECONDS (60: the longest delay, also for a server's Retry-After).
+each time) and MAX_DELAY_SECONDS (60: the longest delay, also for a server's Retry-After); WORKERS (1) and, for
+more than one, WORKER_KIND (`threads` or `processes`) and HELD_SECONDS (30: the longest that a heartbeat renews
+the lease of one slow page).
 
 Exit codes:
   0   every known page is done or has been given up. Pages given up are listed on stderr, the last line says
@@ -11,6 +13,7 @@ Exit codes:
       program again would change nothing: a supervisor that restarts on failure would do so for ever.
   74  the database cannot be written (full disk, no permission, locked too long); one line says which file
       and why. Start it again when that has been put right.
+  70  worker processes die again and again, right behind their start
   A signal: one line, then it dies of that signal (a shell shows 130 for SIGINT, 143 for SIGTERM). Nothing is
   saved on the way out, since everything is on disk already: a kill -9 does no more harm.
 """
@@ -24,6 +27,7 @@ import sys
 from pathlib import Path
 from types import FrameType
 
+import crew
 import records
 from frontier import Frontier, connect
 
@@ -31,13 +35,19 @@ from frontier import Frontier, connect
 def main(site_url: str, path: str = "crawl.db") -> int:
     """Run one crawl; returns the exit code."""
     for signum in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(signum, stop)
+        # A worker of several leaves it to its parent to say so.
+        signal.signal(signum, signal.SIG_DFL if crew.is_worker() else stop)
     try:
         return crawl(f"{site_url.rstrip('/')}/list/0", path)
     except sqlite3.Error as error:
-        name = getattr(error, "sqlite_errorname", type(error).__name__)
-        say(f"cannot go on: {Path(path).absolute()}: {error} ({name})")
-        return os.EX_IOERR
+        return cannot_go_on(error, path)
+
+
+def cannot_go_on(error: Exception, path: str) -> int:
+    """Say what is wrong with the database; the exit code for it."""
+    name = getattr(error, "sqlite_errorname", type(error).__name__)
+    say(f"cannot go on: {Path(path).absolute()}: {error} ({name})")
+    return os.EX_IOERR
 
 
 def stop(signum: int, _frame: FrameType | None) -> None:
@@ -49,15 +59,12 @@ def stop(signum: int, _frame: FrameType | None) -> None:
 
 def crawl(start_url: str, path: str) -> int:
     """Crawl from `start_url` into the database at `path` until nothing is left to do, then report."""
-    db = connect(path)
-    db.execute(records.SCHEMA)
-    frontier = Frontier(
-        db,
-        lease_s=float(os.environ.get("LEASE_SECONDS", "3")),
-        retry_s=float(os.environ.get("RETRY_SECONDS", "0.5")),
-        max_delay_s=float(os.environ.get("MAX_DELAY_SECONDS", "60")),
-    )
+    frontier = opened(path)
     frontier.add([start_url])  # known already after a restart: then this does nothing
+    count = int(os.environ.get("WORKERS", "1"))
+    if count > 1:
+        store = crew.Store(lambda: opened(path), (sqlite3.Error,), lambda error: cannot_go_on(error, path), say)
+        return crew.crawl(count, frontier, store, report)
     # Imported only now: it loads the HTTP library, and a Ctrl-C during that should end as quietly as later.
     import requests
     from worker import work
@@ -65,8 +72,20 @@ def crawl(start_url: str, path: str) -> int:
     with requests.Session() as session:
         completed = work(frontier, session, say)
     report(frontier, completed)
-    db.close()
+    frontier.db.close()
     return 0
+
+
+def opened(path: str) -> Frontier:
+    """The frontier in the database at `path`, which also holds the records."""
+    db = connect(path)
+    db.execute(records.SCHEMA)
+    return Frontier(
+        db,
+        lease_s=float(os.environ.get("LEASE_SECONDS", "3")),
+        retry_s=float(os.environ.get("RETRY_SECONDS", "0.5")),
+        max_delay_s=float(os.environ.get("MAX_DELAY_SECONDS", "60")),
+    )
 
 
 def report(frontier: Frontier, completed: int) -> None:

@@ -31,18 +31,22 @@ SCHEMA = (
         due_at   REAL,
         lease_no INTEGER NOT NULL DEFAULT 0,
         attempts INTEGER NOT NULL DEFAULT 0,
+        lost     INTEGER NOT NULL DEFAULT 0,
         reason   TEXT)""",
     # Partial: pages that are done leave the index, so it stays as small as the work that is left.
     "CREATE INDEX IF NOT EXISTS frontier_due ON frontier (due_at) WHERE due_at IS NOT NULL",
 )
 ADD_SQL = "INSERT INTO frontier (url, due_at) VALUES (?, ?) ON CONFLICT (url) DO NOTHING"
-LEASE_SQL = """UPDATE frontier SET state = 'leased', due_at = :until, lease_no = lease_no + 1
+LEASE_SQL = """UPDATE frontier SET state = 'leased', due_at = :until, lease_no = lease_no + 1,
+    lost = lost + (state = 'leased')
     WHERE seq = (SELECT seq FROM frontier WHERE due_at BETWEEN :low AND :high ORDER BY due_at, seq LIMIT 1)
-    RETURNING seq, url, lease_no, attempts"""
+    RETURNING seq, url, lease_no, attempts, lost"""
 NEXT_DUE_SQL = "SELECT min(due_at) FROM frontier WHERE due_at IS NOT NULL"
+RENEW_SQL = "UPDATE frontier SET due_at = ? WHERE seq = ? AND state = 'leased' AND lease_no = ?"
 SETTLE_SQL = """UPDATE frontier SET state = ?, due_at = ?, attempts = ?, reason = ?
     WHERE seq = ? AND state = 'leased' AND lease_no = ?"""
 FOREVER = 1e300
+MAX_LOST = 20  # a page that kills whoever fetches it must not be fetched for ever
 
 
 class LeaseLost(Exception):
@@ -57,6 +61,7 @@ class Lease:
     url: str
     number: int
     attempts: int  # failed attempts so far; a lease that merely ran out is not one
+    lost: int = 0  # leases of it that ran out: their holders died, hung or were too slow
 
 
 def connect(path: str) -> sqlite3.Connection:
@@ -109,7 +114,10 @@ class Frontier:
         max_attempts: int = 5,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        """`lease_s` should exceed the slowest fetch: a shorter one is harmless, but costs extra fetches."""
+        """`lease_s` should exceed the slowest fetch: a shorter one is harmless, but costs extra fetches.
+
+        A URL is given up after `max_attempts` failures, and when more than MAX_LOST leases of it ran out.
+        """
         self.db, self.clock = db, clock
         self.lease_s, self.retry_s, self.max_delay_s = lease_s, retry_s, max_delay_s
         self.max_attempts = max_attempts
@@ -132,9 +140,16 @@ class Frontier:
         with transaction(self.db):
             for low, high in ((0.0, now), (horizon + 1, FOREVER)):
                 times = {"until": now + self.lease_s, "low": low, "high": high}
-                for row in self.db.execute(LEASE_SQL, times).fetchall():
-                    return Lease(*row)
+                while rows := self.db.execute(LEASE_SQL, times).fetchall():
+                    lease = Lease(*rows[0])
+                    if lease.lost <= MAX_LOST:
+                        return lease
+                    self._settle(lease, "failed", None, lease.attempts, f"{lease.lost} leases of it ran out")
         return None
+
+    def renew(self, lease: Lease) -> bool:
+        """Let the lease run for its whole time from now on; False when it is no longer the latest, or is settled."""
+        return self.db.execute(RENEW_SQL, (self.clock() + self.lease_s, lease.seq, lease.number)).rowcount > 0
 
     def complete(self, lease: Lease, links: Iterable[str], store: Callable[[sqlite3.Connection], object]) -> None:
         """In one transaction: mark the URL done, add the links found on it, and call `store` for the results.

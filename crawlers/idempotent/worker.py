@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 import requests
 from frontier import Frontier, Lease, LeaseLost
@@ -12,13 +13,20 @@ from records import upsert
 from shop import Page, PageError, fetch
 
 SOURCE = "killtest-shop"  # a name, not an address: an id must outlive a move of the server
-LOOK_AGAIN_S = 1.0  # the longest sleep: another process may have added links meanwhile
+LOOK_AGAIN_S = 0.1  # the longest sleep: another process may have added links meanwhile
+SHORTEST_SLEEP_S = 0.005  # what is due may be in another's hands just now
 
 
-def work(frontier: Frontier, session: requests.Session, say: Callable[[str], None]) -> int:
+def work(
+    frontier: Frontier,
+    session: requests.Session,
+    say: Callable[[str], None],
+    keep: Callable[[Lease], AbstractContextManager[object]] = nullcontext,
+) -> int:
     """Crawl until every known page is done or failed; the number of pages this process completed.
 
-    `say` gets a line for each page that did not go well.
+    `say` gets a line for each page that did not go well. What `keep` makes of a lease is entered while its page is
+    worked on: a heartbeat, where somebody else could take the page from a slow fetch.
 
     Nothing due is not the end: a page that another process holds, or held when it died, may still come back
     and bring new links. The article's first version stopped there and left a page undone.
@@ -27,10 +35,11 @@ def work(frontier: Frontier, session: requests.Session, say: Callable[[str], Non
     while (wait_s := frontier.wait_s()) is not None:
         lease = frontier.lease()
         if lease is None:
-            time.sleep(min(wait_s, LOOK_AGAIN_S))
+            time.sleep(min(max(wait_s, SHORTEST_SLEEP_S), LOOK_AGAIN_S))
             continue
         try:
-            completed += work_on(frontier, session, lease, say)
+            with keep(lease):
+                completed += work_on(frontier, session, lease, say)
         except LeaseLost as error:  # its new holder does the page; nothing of ours was stored
             say(f"not stored: {error}")
     return completed

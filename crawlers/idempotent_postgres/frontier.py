@@ -21,19 +21,24 @@ SCHEMA = """CREATE TABLE IF NOT EXISTS frontier (
     due_at   timestamptz DEFAULT now(),
     lease_no integer NOT NULL DEFAULT 0,
     attempts integer NOT NULL DEFAULT 0,
+    lost     integer NOT NULL DEFAULT 0,
     reason   text);
     CREATE INDEX IF NOT EXISTS frontier_due ON frontier (due_at, seq) WHERE due_at IS NOT NULL"""
 # Two that create the same table at once would collide in PostgreSQL's own tables, IF NOT EXISTS or not.
 ONE_BY_ONE_SQL = "SELECT pg_advisory_xact_lock(hashtext('idempotent_postgres'))"
 ADD_SQL = """INSERT INTO frontier (url) SELECT url FROM unnest(%s::text[]) WITH ORDINALITY AS given (url, place)
     ORDER BY place ON CONFLICT (url) DO NOTHING"""
-LEASE_SQL = """UPDATE frontier SET state = 'leased', due_at = now() + make_interval(secs => %s), lease_no = lease_no + 1
+LEASE_SQL = """UPDATE frontier SET state = 'leased', due_at = now() + make_interval(secs => %s),
+    lease_no = lease_no + 1, lost = lost + (state = 'leased')::integer
     WHERE seq = (SELECT seq FROM frontier WHERE due_at <= now() ORDER BY due_at, seq LIMIT 1 FOR UPDATE SKIP LOCKED)
-    RETURNING seq, url, lease_no, attempts"""
+    RETURNING seq, url, lease_no, attempts, lost"""
 NEXT_DUE_SQL = "SELECT extract(epoch FROM min(due_at) - now())::float FROM frontier WHERE due_at IS NOT NULL"
+RENEW_SQL = """UPDATE frontier SET due_at = now() + make_interval(secs => %s)
+    WHERE seq = %s AND state = 'leased' AND lease_no = %s"""
 SETTLE_SQL = """UPDATE frontier SET state = %s, due_at = now() + make_interval(secs => %s), attempts = %s, reason = %s
     WHERE seq = %s AND state = 'leased' AND lease_no = %s"""
 OURS_SQL = "SELECT 1 FROM frontier WHERE seq = %s AND state <> 'leased' AND lease_no = %s"
+MAX_LOST = 20  # a page that kills whoever fetches it must not be fetched for ever
 
 
 class LeaseLost(Exception):
@@ -48,15 +53,25 @@ class Lease:
     url: str
     number: int
     attempts: int  # failed attempts so far; a lease that merely ran out is not one
+    lost: int = 0  # leases of it that ran out: their holders died, hung or were too slow
 
 
 class Frontier:
     """The frontier in one database; any number of processes may each have one. `clock`: for what they store."""
 
     def __init__(
-        self, db: Database, lease_s: float, *, retry_s: float, max_delay_s: float, max_attempts: int = 5
+        self,
+        db: Database,
+        lease_s: float,
+        *,
+        retry_s: float,
+        max_delay_s: float,
+        max_attempts: int = 5,
     ) -> None:
-        """Make the table where there is none. `lease_s` should exceed the slowest fetch."""
+        """Make the table where there is none. `lease_s` should exceed the slowest fetch.
+
+        A URL is given up after `max_attempts` failures, and when more than MAX_LOST leases of it ran out.
+        """
         self.db, self.clock = db, time.time
         self.lease_s, self.retry_s, self.max_delay_s = lease_s, retry_s, max_delay_s
         self.max_attempts = max_attempts
@@ -69,8 +84,20 @@ class Frontier:
 
     def lease(self) -> Lease | None:
         """Take the URL that has been due longest; None when nothing is due that nobody else is taking."""
-        row = self.db.run(lambda tables: tables.execute(LEASE_SQL, (self.lease_s,)).fetchone())
-        return Lease(*row) if row else None
+        return self.db.run(self._lease)
+
+    def _lease(self, tables: Connection) -> Lease | None:
+        while row := tables.execute(LEASE_SQL, (self.lease_s,)).fetchone():
+            lease = Lease(*row)
+            if lease.lost <= MAX_LOST:
+                return lease
+            self._settle(tables, lease, "failed", None, lease.attempts, f"{lease.lost} leases of it ran out")
+        return None
+
+    def renew(self, lease: Lease) -> bool:
+        """Let the lease run for its whole time from now on; False when it is no longer the latest, or is settled."""
+        facts = (self.lease_s, lease.seq, lease.number)
+        return self.db.run(lambda tables: tables.execute(RENEW_SQL, facts).rowcount > 0)
 
     def complete(self, lease: Lease, links: Iterable[str], store: Callable[[Connection], object]) -> None:
         """In one transaction: mark the URL done, add the links found on it, and call `store` for the results.
