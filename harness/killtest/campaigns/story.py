@@ -8,6 +8,7 @@ import click
 from killtest.campaigns.trial_line import FINDINGS, Line
 from killtest.conduct.history import Entry
 from killtest.plan.campaign import Planned
+from killtest.report.lapses import lapse_lines
 
 
 class Story:
@@ -156,6 +157,7 @@ def verdict_lines(line: Line, folder: Path) -> list[str]:
         told += [f"      {name}: {_keys(found)}" for name, found in _findings(line["data"])]
         old = _old_code(line["data"])
         told += [f"      old_code: {_keys(old)}"] if old else []
+    told += [f"      {words}" for words in lapse_lines(line)]
     if line["evidence"]:
         told.append(f"      evidence:  {folder / line['evidence']}/")
     told.append(f"      reproduce: {line['reproduce']}")

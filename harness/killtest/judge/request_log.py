@@ -11,7 +11,10 @@ from killtest.pieces import Pieces
 
 
 class Request(msgspec.Struct, frozen=True):
-    """One line of the log: seconds of CLOCK_MONOTONIC, `key` and `version` of the product on the page."""
+    """One line of the log: seconds of CLOCK_MONOTONIC, `key` and `version` of the product on the page.
+
+    `misbehaviour` is what the site did wrong on purpose, as the schedule has it (`reset:/product/6=start`).
+    """
 
     seq: int
     incarnation: int
@@ -27,6 +30,7 @@ class Request(msgspec.Struct, frozen=True):
     key: str | None = None
     version: int | None = None
     status: int | None = None
+    misbehaviour: tuple[str, ...] = ()
 
     @property
     def is_page(self) -> bool:
@@ -37,6 +41,12 @@ class Request(msgspec.Struct, frozen=True):
     def is_answered(self) -> bool:
         """True when the page went out in full; error pages and redirects are no answer to a request for one."""
         return self.outcome == "sent" and (self.status is None or 200 <= self.status < 300)
+
+    @property
+    def was_refused(self) -> bool:
+        """True when the site answered with an error or a redirect, or went wrong on purpose: a retry may follow."""
+        is_error = self.outcome == "sent" and not self.is_answered
+        return is_error or any(name.startswith(("reset:", "truncate:")) for name in self.misbehaviour)
 
 
 class Proper:

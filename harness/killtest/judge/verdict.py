@@ -7,6 +7,7 @@ import msgspec
 from killtest.judge import ending, oracle, traffic
 from killtest.judge.course import Course
 from killtest.judge.evidence import Evidence
+from killtest.judge.lapses import Watch
 from killtest.judge.oracle import Data
 from killtest.judge.traffic import Traffic
 
@@ -47,12 +48,13 @@ def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
         return unknown("no incarnation was started")
     data, requests = oracle.judge_data(evidence), oracle.proper_requests(evidence)
     baseline = control.requests if control else None
+    watch = Watch(course.faults, course.began_s)
     outcome, cause, problem = _outcome(evidence, data, control)
     return Verdict(
         outcome=outcome,
         cause=cause,
         data=data,
-        traffic=traffic.count(requests, truth.minimum, baseline, data.distinct, truth.groups),
+        traffic=traffic.count(requests, truth.minimum, baseline, data.distinct, truth.groups, watch),
         false_done=_says_done(course) and bool(data.lost or data.missed),
         # Of a trial with faults it would be no finding: they may have left rows that the next start mends.
         not_idempotent=oracle.changed_again(course) if evidence.is_control else None,

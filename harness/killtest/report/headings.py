@@ -151,6 +151,14 @@ ENGLISH: dict[str, str] = {
         "{danger} of {struck} kills hit a danger window: {waiting} waiting, {between} between answer and commit, "
         "{commit} inside a commit; {idle} idle, {start_up} during start-up, {window_unknown} unknown."
     ),
+    "lapse": "lease of {url} lapsed after {after_s:.1f} s: taken over by {second} from {first}, {state}",
+    "lapse_who": "connection {connection} of incarnation {incarnation}",
+    "lapse_open": "which was still at it",
+    "lapse_gone": "which had gone without an answer",
+    "lapse_answered": "which had been answered",
+    "lapse_fault": "; struck meanwhile: {fault}",
+    "lapse_more": "and {count} more",
+    "summary_lapsed": "Pages in two hands ({count}; the first of each trial):",
     "summary_command": "Regenerate this page, the tables and the figures:",
     "summary_figures": "Figures",
     "summary_files": "Every trial: [summary.csv](summary.csv). Every table: [tables/](tables).",
@@ -285,6 +293,14 @@ CHINESE: dict[str, str] = {
         "{struck} 次命中的终止中 {danger} 次落在危险窗口:等待响应 {waiting},响应与提交之间 {between},"
         "提交之中 {commit};空闲 {idle},启动中 {start_up},未知 {window_unknown}。"
     ),
+    "lapse": "{url} 的租约在 {after_s:.1f} 秒后失效:{second} 从 {first} 接手({state})",
+    "lapse_who": "第 {incarnation} 次启动的连接 {connection}",
+    "lapse_open": "当时仍在抓取",
+    "lapse_gone": "未得到响应便已断开",
+    "lapse_answered": "已得到响应",
+    "lapse_fault": ";其间命中:{fault}",
+    "lapse_more": "另有 {count} 次",
+    "summary_lapsed": "同一页面先后在两处({count} 次;每次试验只列最先几次):",
     "summary_command": "重新生成本页、表格与图:",
     "summary_figures": "图",
     "summary_files": "每次试验:[summary.csv](summary.csv)。全部表格:[tables/](tables)。",

@@ -29,6 +29,7 @@ from killtest.report.figure import article_figure, comparison_figure, image
 from killtest.report.frame import Line, Plan, ledger_frame, subject_label, trials_csv
 from killtest.report.headings import Words, words
 from killtest.report.kill_counts import count_kills
+from killtest.report.lapses import lapsed_pages
 from killtest.report.table import Table, csv_text, markdown, print_table
 from killtest.report.timeline import timeline_figure
 
@@ -106,6 +107,7 @@ def _head(campaign_dir: Path, lines: Sequence[Line], text: Words, planned: int |
     if planned is not None and finished < planned:
         parts.append(text["summary_incomplete"].format(left=planned - finished))
     parts += _coverage(lines, text)
+    parts += lapsed_pages(lines, text)
     parts += [text["summary_command"], f"    {command}", text["summary_files"]]
     return "\n\n".join(parts) + "\n"
 
