@@ -34,7 +34,6 @@ import records
 from durable import FileError
 from frontier import Frontier, connect
 
-
 FAILURES = (sqlite3.Error, FileError)  # of what the crawl is kept in
 
 

@@ -37,9 +37,7 @@ class Page:
     product: dict[str, str] | None
 
 
-def fetch(
-    session: requests.Session, url: str, now_s: float, fetched: Callable[[str], object] = lambda _: None
-) -> Page:
+def fetch(session: requests.Session, url: str, now_s: float, fetched: Callable[[str], object] = lambda _: None) -> Page:
     """Get and read one page. Raises PageError for whatever goes wrong on the way.
 
     `fetched` is given the text of the page before anything is made of it.
