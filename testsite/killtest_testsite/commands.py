@@ -28,11 +28,12 @@ class Incarnation(_Command, frozen=True):
 
 
 class Arm(_Command, frozen=True):
-    """Freeze at a request or a response."""
+    """Freeze at a request or a response, or inside one."""
 
     kind: TriggerKind
     n: Positive
     path: str | None = None
+    at_bytes: Natural | None = None
 
 
 class Next(_Command, frozen=True):
@@ -80,7 +81,9 @@ class Bump(_Command, frozen=True):
 
 
 class Truth(_Command, frozen=True):
-    """Ask what a perfect crawl must store."""
+    """Ask what a perfect crawl must store; with `effects` also what pages and pictures it was served."""
+
+    effects: bool = False
 
 
 class Sync(_Command, frozen=True):

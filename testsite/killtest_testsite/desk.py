@@ -8,7 +8,7 @@ from typing import Any
 
 import gevent
 
-from . import commands
+from . import commands, served
 from .fence import fence
 from .misbehaviour import Misbehaviour
 from .server import Server
@@ -55,7 +55,7 @@ class Desk:
         return self._actions[type(command)](command) or {}
 
     def _arm(self, command: commands.Arm) -> Reply:
-        return {"due": self._traffic.arm(Trigger(command.kind, command.n, command.path))}
+        return {"due": self._traffic.arm(Trigger(command.kind, command.n, command.path, command.at_bytes))}
 
     def _freeze(self, _: commands.Freeze) -> Reply:
         self._traffic.freeze()
@@ -70,13 +70,13 @@ class Desk:
             "incarnation": traffic.incarnation.number,
         }
 
-    def _truth(self, _: commands.Truth) -> Reply:
-        rows = []
-        for row in self._stock.truth():
+    def _truth(self, command: commands.Truth) -> Reply:
+        rows, lists = [], {"lists": served.lists(self._stock)} if command.effects else {}
+        for row in served.with_effects(self._stock) if command.effects else self._stock.truth():
             rows.append(row)
             if len(rows) % _ROWS_AT_ONCE == 0:
                 gevent.sleep(0)
-        return {"minimum": self._stock.layout.minimum, "rows": rows}
+        return {"minimum": self._stock.layout.minimum, **lists, "rows": rows}
 
     def _misbehave(self, command: commands.Misbehave) -> None:
         if command.times == 0:

@@ -36,7 +36,7 @@ class Due(msgspec.Struct, frozen=True, tag_field="event", tag="due"):
     site: Address
     path: str
     incarnation: int
-    n: int
+    n: int | None
     open: list[OpenRequest]
 
 

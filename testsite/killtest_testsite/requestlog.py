@@ -9,6 +9,8 @@ from typing import Literal
 import gevent
 import msgspec
 
+from .hooks import Delivery
+
 Outcome = Literal["sent", "broken", "held", "open"]
 Kind = Literal["page", "other"]
 
@@ -20,7 +22,8 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """What the site knows about one request; times are seconds of CLOCK_MONOTONIC.
 
     `host` is the site's address that was asked, left out of the line where it is the first, 127.0.0.1; `misbehaviour`
-    names what was done wrong on purpose, left out where nothing was.
+    names what was done wrong on purpose, left out where nothing was; `hook` is what was delivered at the webhook, of
+    which the body had arrived in full.
     """
 
     seq: int
@@ -43,6 +46,7 @@ class LogLine(msgspec.Struct, frozen=True, omit_defaults=True):
     late: bool
     host: str | None = None
     misbehaviour: tuple[str, ...] = ()
+    hook: Delivery | None = None
 
 
 class RequestLog:

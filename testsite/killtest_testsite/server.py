@@ -11,11 +11,16 @@ from flask import Flask
 from gevent import socket
 from gevent.pywsgi import WSGIHandler, WSGIServer
 
+from . import hooks
+from .hooks import Delivery, Hooks
 from .misbehaviour import Misdeeds, Taken
 from .misdeeds import slow
+from .misdeeds.spoiled import body_at
 from .sockets import Address
 from .traffic import Connection, Exchange, Traffic
 
+# From this status on an answer says that nothing was done.
+_NOT_DONE = 300
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 # What gevent's handler returns when a request could not be read: the status and the whole answer.
@@ -29,6 +34,7 @@ class Serving:
     traffic: Traffic
     misdeeds: Misdeeds
     latency_s: float
+    hooks: Hooks
 
 
 class Handler(WSGIHandler):  # type: ignore[misc]
@@ -39,6 +45,7 @@ class Handler(WSGIHandler):  # type: ignore[misc]
         self._conn = conn
         self._serving = server.serving
         self._answer = bytearray()
+        self._stop_at: int | None = None
 
     def handle(self) -> None:
         """Serve the connection until it closes; a connection that breaks is no error."""
@@ -66,7 +73,8 @@ class Handler(WSGIHandler):  # type: ignore[misc]
         """The request has been read: log its arrival, wait for its turn, make the page, send it."""
         path = self.environ["PATH_INFO"].encode("latin-1").decode("utf-8", "replace")
         traffic = self._serving.traffic
-        exchange = traffic.arrive(self._conn, self.command, path)
+        delivery = self._take_delivery() if (self.command, path) == ("POST", hooks.PATH) else None
+        exchange = traffic.arrive(self._conn, self.command, path, delivery)
         try:
             # The page is made after the wait, so that it shows a bump that came while it was held.
             if self._may_send(self._serving.latency_s) and self._dawdle(exchange):
@@ -78,6 +86,19 @@ class Handler(WSGIHandler):  # type: ignore[misc]
                 self.close_connection = True
         finally:
             traffic.end(exchange, "broken")
+
+    def _take_delivery(self) -> Delivery | None:
+        """Read a webhook's body, before its request counts as arrived, and settle its answer.
+
+        None when the client goes before the end of it: nothing has been delivered then.
+        """
+        try:
+            delivery, size_bytes = hooks.read(self.wsgi_input.read, self.environ.get("HTTP_IDEMPOTENCY_KEY", ""))
+        except OSError:
+            self._conn.gone = True
+            return None
+        self.environ[hooks.RECEIPT] = self._serving.hooks.take(delivery, size_bytes)
+        return delivery
 
     def log_request(self) -> None:
         """No access log: the request log knows more."""
@@ -100,6 +121,8 @@ class Handler(WSGIHandler):  # type: ignore[misc]
         """Send the collected answer, whole or as a planned misdeed wants it."""
         answer = bytes(self._answer)
         self._answer.clear()
+        body_bytes = self._serving.traffic.stop_at(exchange)
+        self._stop_at = None if body_bytes is None else body_at(answer) + body_bytes
         taken = self._serving.misdeeds.take(exchange.path)
         if taken is not None:
             self._spoil(exchange, taken, answer)
@@ -123,6 +146,8 @@ class Handler(WSGIHandler):  # type: ignore[misc]
         spoiled = taken.misbehaviour.spoil(answer)
         if spoiled.data:
             exchange.status = int(spoiled.data.split(b" ", 2)[1])
+        if exchange.hook is not None and exchange.status is not None and exchange.status >= _NOT_DONE:
+            self._serving.hooks.take_back(exchange.hook)
         if spoiled.bytes_per_s is None:
             is_sent = self._transmit(exchange, spoiled.data)
         else:
@@ -145,13 +170,17 @@ class Handler(WSGIHandler):  # type: ignore[misc]
         """Hand bytes to the kernel, with a look at gate and client before each write; False if it went."""
         rest = memoryview(data)
         while rest and self._may_send():
+            stop_bytes = len(rest) if self._stop_at is None else self._stop_at - exchange.bytes
             try:
-                sent = os.write(self._conn.fd, rest)
+                sent = os.write(self._conn.fd, rest[:stop_bytes])
             except BlockingIOError:
                 socket.wait_write(self._conn.fd)
             else:
                 exchange.bytes += sent
                 rest = rest[sent:]
+                if exchange.bytes == self._stop_at:
+                    self._stop_at = None
+                    self._serving.traffic.stopped(exchange)
         return not rest
 
     def _may_send(self, delay_s: float = 0) -> bool:

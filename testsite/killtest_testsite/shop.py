@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
+from typing import TypeVar
+
 from flask import Flask, Response, abort, redirect, request
 from werkzeug.wrappers import Response as WsgiResponse
 
-from . import pages
+from . import hooks, pages
+from .hooks import Receipt
+from .served import html
 from .stock import Stock
 
+_JSON = "application/json"
 _HTML = "text/html; charset=utf-8"
 _TEXT = "text/plain; charset=utf-8"
 _XML = "application/xml; charset=utf-8"
+_ETAG_DIGITS = 32
+
+T = TypeVar("T")
 
 
 def create_app(stock: Stock) -> Flask:
@@ -32,32 +41,34 @@ def create_app(stock: Stock) -> Flask:
 
     @app.get("/image/<number>")
     def image(number: str) -> Response:
-        pictured = layout.pictured(f"/image/{number}")
-        if pictured is None:
-            abort(404)
-        return Response(stock.image(pictured), content_type="image/bmp")
+        picture = stock.image(_found(layout.pictured(f"/image/{number}")))
+        answer = Response(picture, content_type="image/bmp")
+        answer.set_etag(sha256(picture).hexdigest()[:_ETAG_DIGITS])
+        # Range, If-Range and If-None-Match: 206, 304, 416.
+        answer.make_conditional(request.environ, accept_ranges=True, complete_length=len(picture))
+        return answer
+
+    @app.post(hooks.PATH)
+    def hook() -> Response:
+        receipt: Receipt = request.environ[hooks.RECEIPT]
+        headers = {"Idempotent-Replayed": "true"} if receipt.is_replayed else {}
+        return Response(receipt.body, receipt.status, headers, content_type=_JSON)
 
     @app.get("/<kind>/<number>")
     def page(kind: str, number: str) -> Response:
-        return Response(_html(stock, f"/{kind}/{number}"), content_type=_HTML)
+        return Response(_found(html(stock, f"/{kind}/{number}")), content_type=_HTML)
 
     return app
+
+
+def _found(thing: T | None) -> T:
+    """What is there; 404 where nothing is."""
+    if thing is None:
+        abort(404)
+    return thing
 
 
 def _origin() -> str:
     """What the client calls this site; our own address where it sent no Host, or none that can be one."""
     own = f"{request.environ['SERVER_NAME']}:{request.environ['SERVER_PORT']}"
     return f"http://{request.host or own}"
-
-
-def _html(stock: Stock, path: str) -> str:
-    """The HTML of the page at a path; 404 where there is none."""
-    layout = stock.layout
-    page = layout.page(path)
-    if page is None:
-        abort(404)
-    if page.kind == "list":
-        skus = [(number, stock.catalogue.key(number)) for number in layout.on_list(page.number)]
-        return pages.list_page(layout, page.number, skus)
-    product = stock.product(page.number)
-    return pages.product_page(layout, product) if page.kind == "product" else pages.view_page(product)

@@ -20,6 +20,7 @@ from .desk import Desk
 from .doors import open_doors
 from .events import Event
 from .gate import Gate
+from .hooks import Hooks
 from .layout import Layout
 from .misbehaviour import Misdeeds
 from .requestlog import RequestLog
@@ -55,7 +56,7 @@ class Site:
         self._stock = Stock(Catalogue(options.seed, options.layout.products), options.layout)
         self._log = RequestLog(options.log)
         self._traffic = Traffic(self._stock, Gate(options.hold_s), self._log, self._emit, time.monotonic)
-        serving = Serving(self._traffic, Misdeeds(options.seed), options.latency_s)
+        serving = Serving(self._traffic, Misdeeds(options.seed), options.latency_s, Hooks())
         app = create_app(self._stock)
         self._servers = open_doors(options.host, options.port, options.addresses, app, serving)
         self._channel = None if options.control is None else Channel(options.control)

@@ -12,6 +12,8 @@ from .elders import Elders
 from .events import Due, Emit, FirstRequest, Gone, HoldExpired, Misbehaved, OpenRequest
 from .gate import Gate
 from .hangup import HangupLook, HangupWatch
+from .hooks import PATH as HOOK
+from .hooks import Delivery
 from .requestlog import Kind, LogLine, Outcome, RequestLog
 from .sockets import FIRST_HOST, Address
 from .stock import Stock
@@ -20,7 +22,10 @@ from .trigger import Trigger
 
 @dataclass(slots=True, eq=False)
 class Tally:
-    """Page requests, in all and by path, since an incarnation began: its own, and those of its peers."""
+    """Requests since an incarnation began, its own and those of its peers: for pages in all, and by path.
+
+    Pictures and the webhook are no pages, but they count by path, so that a fault can wait for one.
+    """
 
     pages: int = 0
     by_path: Counter[str] = field(default_factory=Counter)
@@ -75,6 +80,7 @@ class Exchange:
     held_s: float | None = None
     sent_s: float | None = None
     misbehaviour: tuple[str, ...] = ()
+    hook: Delivery | None = None
 
 
 class Traffic:
@@ -108,9 +114,12 @@ class Traffic:
         self.connections.pop(conn.number, None)
         conn.closed.set()
 
-    def arrive(self, conn: Connection, method: str, path: str) -> Exchange:
-        """A request has been read: count it, and strike if it is the one that was waited for."""
-        exchange = self._enter(conn, method, path)
+    def arrive(self, conn: Connection, method: str, path: str, hook: Delivery | None = None) -> Exchange:
+        """A request has been read: count it, and strike if it is the one that was waited for.
+
+        `hook` is what it delivers at the webhook, whose body has arrived with it.
+        """
+        exchange = self._enter(conn, method, path, hook)
         incarnation = conn.incarnation
         if not incarnation.begun:
             incarnation.begun = True
@@ -132,6 +141,18 @@ class Traffic:
         if is_first:
             incarnation = exchange.conn.incarnation.number
             self._emit(Misbehaved(self._clock(), exchange.seq, exchange.path, incarnation, name))
+
+    def stop_at(self, exchange: Exchange) -> int | None:
+        """How many bytes of the body of this answer may go out before `partial` strikes; None when all may."""
+        armed = self._armed
+        if armed is None or armed.kind != "partial" or not self._is_waited_for(armed, exchange):
+            return None
+        return armed.at_bytes
+
+    def stopped(self, exchange: Exchange) -> None:
+        """So much of the answer has gone out as `stop_at` said: strike, unless that trigger is gone by now."""
+        if self._armed is not None and self._armed.kind == "partial":
+            self._strike_if_due(exchange)
 
     def answered(self, exchange: Exchange) -> None:
         """The last byte of the answer was handed to the kernel, and the client was there."""
@@ -210,12 +231,14 @@ class Traffic:
         self._log.flush()
         return self._log.lines
 
-    def _enter(self, conn: Connection, method: str, path: str) -> Exchange:
+    def _enter(self, conn: Connection, method: str, path: str, hook: Delivery | None) -> Exchange:
         """A new entry in the books."""
         self._seq += 1
-        page = self._stock.layout.page(path) if method == "GET" else None
-        product = None if page is None else page.product
-        n, path_n = self._count(conn.incarnation, path) if page is not None else (None, None)
+        layout = self._stock.layout
+        page = layout.page(path) if method == "GET" else None
+        product = layout.pictured(path) if method == "GET" else None
+        is_counted = page is not None or product is not None or (method == "POST" and path == HOOK)
+        n, path_n = self._count(conn.incarnation, path, page is not None) if is_counted else (None, None)
         exchange = Exchange(
             seq=self._seq,
             conn=conn,
@@ -229,23 +252,28 @@ class Traffic:
             version=None if product is None else self._stock.version(product),
             arrived_s=self._clock(),
             late=conn.incarnation.tally is not self.incarnation.tally,
+            hook=hook,
         )
         self.other += page is None
         self.open[exchange.seq] = conn.exchange = exchange
         return exchange
 
-    def _count(self, incarnation: Incarnation, path: str) -> tuple[int, int]:
-        self.requests += 1
+    def _count(self, incarnation: Incarnation, path: str, is_page: bool) -> tuple[int | None, int]:
         tally = incarnation.tally
-        tally.pages += 1
         tally.by_path[path] += 1
+        if not is_page:
+            return None, tally.by_path[path]
+        self.requests += 1
+        tally.pages += 1
         return tally.pages, tally.by_path[path]
+
+    def _is_waited_for(self, trigger: Trigger, exchange: Exchange) -> bool:
+        is_ours = exchange.conn.incarnation.tally is self.incarnation.tally
+        return is_ours and trigger.strikes(exchange.path, exchange.n, exchange.path_n)
 
     def _strike_if_due(self, exchange: Exchange) -> None:
         trigger, conn = self._armed, exchange.conn
-        if trigger is None or exchange.n is None or conn.incarnation.tally is not self.incarnation.tally:
-            return
-        if not trigger.strikes(exchange.path, exchange.n, exchange.path_n):
+        if trigger is None or not self._is_waited_for(trigger, exchange):
             return
         self._armed = None
         self._dues += 1
@@ -288,4 +316,5 @@ def _line(exchange: Exchange, outcome: Outcome, ended_s: float | None) -> LogLin
         late=exchange.late,
         host=None if conn.site[0] == FIRST_HOST else conn.site[0],
         misbehaviour=exchange.misbehaviour,
+        hook=exchange.hook,
     )
