@@ -59,6 +59,7 @@ TRIGGERS = (
     st.builds(Trigger, st.sampled_from(["after", "first"]), offset_s=TIMES)
     | st.builds(Trigger, st.sampled_from(["request", "response", "rows"]), n=NUMBERS)
     | st.builds(Trigger, st.sampled_from(["request", "response"]), n=NUMBERS, path=PATHS)
+    | st.builds(Trigger, st.just("partial"), n=NUMBERS, path=PATHS, at_bytes=st.integers(0, 10**18 - 1))
     | st.builds(Trigger, st.just("mark"), n=NUMBERS, name=NAMES)
     | st.builds(Trigger, st.just("syscall"), n=NUMBERS, name=st.sampled_from(["fdatasync", "step"]))
 )
@@ -155,7 +156,8 @@ def test_sequence_keeps_the_delays() -> None:
         ("request:1 STOP+CONT@2 restart=never", "a signal that ends a certain copy"),
         ("request:1 KILL scope=owner restart=never", "a signal that ends a certain copy"),
         ("request:1 KILL restart=never restart=never", "one restart at the most"),
-        ("partial:/image/7@4000 KILL", '"partial" is not built yet'),
+        ("partial:/image/7 KILL", 'unknown trigger "partial:/image/7"'),
+        ("partial:7@4000 KILL", 'unknown trigger "partial:7@4000"'),
         ("syscall:getpid#3 KILL", "getpid is no call that is watched"),
         ("request:5 KILL+TERM@1", "nothing can follow KILL"),
         ("request:5 KILL scope=pid scope=tree", "one scope at the most"),

@@ -53,7 +53,10 @@ def test_each_count_has_a_budget_over_all_trials(what: str) -> None:
 
 
 def test_effects_and_endings_have_a_budget() -> None:
-    line = trial(outcome="FAIL", effects={"webhook": {"count": 2}, "file": 1})
+    line = trial(
+        outcome="FAIL",
+        effects={"webhooks": {"twice": {"count": 2}, "deduplicated": 7}, "files": {"wrong": {"count": 1}}},
+    )
     assert whats([line]) == [("FAIL", "effects")]
     assert whats([line], effects=3) == []
     assert whats([trial(outcome="FAIL", ending="hung")]) == [("FAIL", "unfinished")]

@@ -86,6 +86,10 @@ class Truth(_Command, frozen=True):
     effects: bool = False
 
 
+class ForgetKeys(_Command, frozen=True, tag="forget_keys"):
+    """Another trial begins: no idempotency key has been seen."""
+
+
 class Sync(_Command, frozen=True):
     """Write the log out."""
 
@@ -118,6 +122,7 @@ Command = (
     | Stats
     | Bump
     | Truth
+    | ForgetKeys
     | Sync
     | Misbehave
 )

@@ -41,6 +41,7 @@ class Desk:
             commands.Stats: self._stats,
             commands.Bump: lambda command: {"version": self._stock.bump(command.path)},
             commands.Truth: self._truth,
+            commands.ForgetKeys: lambda _: serving.hooks.forget_all(),
             commands.Sync: lambda _: {"lines": self._traffic.sync()},
             commands.Misbehave: self._misbehave,
         }

@@ -69,6 +69,10 @@ class Hooks:
         if key is not None and self._answers.get(key, ("",))[0] == delivery.sha256:
             del self._answers[key]
 
+    def forget_all(self) -> None:
+        """No key has been seen."""
+        self._answers.clear()
+
 
 def read(body: Callable[[int], bytes], key: str) -> tuple[Delivery, int]:
     """Read a body to its end or beyond the limit, with its Idempotency-Key as sent ("": none), and its size in bytes.

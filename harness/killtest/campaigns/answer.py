@@ -1,10 +1,10 @@
 """What a trial answered, as far as two runs of one schedule must agree: outcome, ending, findings with their keys."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from killtest.campaigns.trial_line import FINDINGS, Line
+from killtest.campaigns.trial_line import FINDINGS, Line, effect_findings
 from killtest.judge.evidence import Course
 from killtest.judge.verdict import Verdict
 
@@ -48,6 +48,7 @@ def of_line(line: Line) -> Answer:
     """The answer in a line of the ledger, whose lists of keys may have been cut."""
     data = line["data"]
     found = {name: data[name] for name in _names() if data and name in data and data[name]["count"]}
+    found |= effect_findings(line)
     plain = {"false_done"} if data and data["false_done"] else set()
     plain |= {name for name in _LEFT_BEHIND if (line["processes"] or {}).get(name)}
     keys = {name: _sorted(one["keys"]) for name, one in found.items()}
@@ -58,6 +59,7 @@ def of_line(line: Line) -> Answer:
 def of_verdict(verdict: Verdict, course: Course) -> Answer:
     """The answer of a judge who has the whole evidence, with every key."""
     keys = {name: _sorted(getattr(verdict.data, name)) for name in _names() if getattr(verdict.data, name, None)}
+    keys |= {name: _sorted(found) for name, found in verdict.effects.named.items()}
     plain = {"false_done"} if verdict.false_done else set()
     plain |= {name for name in _LEFT_BEHIND if getattr(course, name)}
     counts = {name: len(found) for name, found in keys.items()}
@@ -76,7 +78,7 @@ def _names() -> list[str]:
     return [name for name in FINDINGS if name not in _COSTS]
 
 
-def _sorted(keys: dict[str, object]) -> tuple[str, ...]:
+def _sorted(keys: Mapping[str, object]) -> tuple[str, ...]:
     return tuple(sorted(keys))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from killtest.campaigns.trial_line import FINDINGS, Line
+from killtest.campaigns.trial_line import FINDINGS, Line, effect_findings
 from killtest.conduct.history import Entry
 from killtest.plan.campaign import Planned
 from killtest.report.lapses import lapse_lines
@@ -110,6 +110,8 @@ def headline(line: Line) -> str:
         parts = [f"its store can't be read, {data['products']} products unaccounted for"]
     parts += [f"{found['count']} {name.replace('_', ' ')}" for name, found in _findings(data)]
     parts += [f"{data['extra_rows']} extra rows"] if data["extra_rows"] else []
+    parts += [f"{found['count']} {_effect_words(name)}" for name, found in effect_findings(line).items()]
+    parts += _effect_costs(line)
     old = _old_code(data)
     parts += [f"{old['count']} made by old code up to {data['old_code_s']:.1f} s later"] if old else []
     parts += ["said it was done"] if data["false_done"] else []
@@ -118,6 +120,21 @@ def headline(line: Line) -> str:
     parts += [_left_behind(line["processes"])] if any(line["processes"].values()) else []
     parts += ["running it again changed its rows"] if data["not_idempotent"] else []
     return f"{line['outcome']}  {line['subject']}  {'; '.join(parts)}"
+
+
+def _effect_words(name: str) -> str:
+    """A finding about effects in words: `webhooks twice`."""
+    return name.replace(".", " ")
+
+
+def _effect_costs(line: Line) -> list[str]:
+    """What was done beyond need and did no harm."""
+    return [
+        f"{count} {kind} {name}"
+        for kind, found in (line.get("effects") or {}).items()
+        for name, count in found.items()
+        if isinstance(count, int) and count
+    ]
 
 
 def _findings(data: Line) -> list[tuple[str, Line]]:
@@ -157,6 +174,7 @@ def verdict_lines(line: Line, folder: Path) -> list[str]:
         told += [f"      {name}: {_keys(found)}" for name, found in _findings(line["data"])]
         old = _old_code(line["data"])
         told += [f"      old_code: {_keys(old)}"] if old else []
+        told += [f"      {name}: {_keys(found)}" for name, found in effect_findings(line).items()]
     told += [f"      {words}" for words in lapse_lines(line)]
     if line["evidence"]:
         told.append(f"      evidence:  {folder / line['evidence']}/")

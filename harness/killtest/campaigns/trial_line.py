@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from killtest.judge import effects
 from killtest.judge.evidence import Course, Evidence
 from killtest.judge.verdict import Verdict
 from killtest.plan.campaign import Planned
@@ -39,7 +40,7 @@ def to_line(planned: Planned, campaign: str, verdict: Verdict, evidence: Evidenc
         "ending_detail": verdict.ending_detail,
         "data": _data(verdict),
         "traffic": msgspec.to_builtins(verdict.traffic) if verdict.traffic else None,
-        "effects": {},
+        "effects": _effects(verdict),
         "processes": _processes(course),
         "time": _time(course) if course else None,
         "faults": [msgspec.to_builtins(_rounded(fault)) for fault in course.faults] if course else [],
@@ -64,6 +65,27 @@ def _data(verdict: Verdict) -> Line | None:
         "not_idempotent": verdict.not_idempotent,
         "columns_not_judged": data.columns_not_judged,
         "rows_after": data.rows_after,
+    }
+
+
+def _effects(verdict: Verdict) -> Line:
+    """By kind that is declared: each of its findings, and its costs; empty where nothing is declared."""
+    found = verdict.effects
+    return {
+        kind: {name: cut(found.findings.get(kind, {}).get(name, {})) for name in (*names, "unreadable")}
+        | found.costs.get(kind, {})
+        for kind, names in effects.FINDINGS.items()
+        if kind in found.kinds
+    }
+
+
+def effect_findings(line: Line) -> Line:
+    """The findings about effects that hold a key, by names such as `files.missing`, in their order."""
+    return {
+        f"{kind}.{name}": one
+        for kind, found in (line.get("effects") or {}).items()
+        for name, one in found.items()
+        if isinstance(one, dict) and one["count"]
     }
 
 

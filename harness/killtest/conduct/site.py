@@ -96,9 +96,10 @@ class SiteHandle:
         self.channel.call("incarnation", number=incarnation, peers=list(peers))
 
     def arm(self, trigger: Trigger) -> bool:
-        """Arm the site for a request or response trigger."""
-        path: Message = {} if trigger.path is None else {"path": trigger.path}
-        return bool(self.channel.call("arm", kind=trigger.kind, n=trigger.n, **path)["due"])
+        """Arm the site for a trigger that it sees."""
+        named: Message = {} if trigger.path is None else {"path": trigger.path}
+        named |= {} if trigger.at_bytes is None else {"at_bytes": trigger.at_bytes}
+        return bool(self.channel.call("arm", kind=trigger.kind, n=trigger.n, **named)["due"])
 
     def next(self) -> None:
         """Release, and strike at the next page request."""
@@ -150,9 +151,13 @@ class SiteHandle:
         reply = self.channel.call("stats")
         return int(reply["requests"]), int(reply["other"])
 
-    def truth(self) -> Truth:
-        """What a perfect crawl must store, all versions served so far."""
-        return msgspec.convert(self.channel.call("truth", within_s=60), Truth)
+    def truth(self, effects: bool = False) -> Truth:
+        """What a perfect crawl must store, all versions served so far; with `effects` their pages and pictures too."""
+        return msgspec.convert(self.channel.call("truth", within_s=60, effects=effects), Truth)
+
+    def forget_keys(self) -> None:
+        """Another trial begins on this site: no idempotency key has been seen."""
+        self.channel.call("forget_keys")
 
     def sync(self) -> None:
         """Have the request log written out."""

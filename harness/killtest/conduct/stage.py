@@ -212,18 +212,18 @@ class RealStage:
 
     def _taken(self, incarnation: int) -> Snapshot:
         needs, server = self.subject.store, self._store_server()
-        return snapshot.take(needs, self.store, self.folder / "copy", incarnation, server)
+        return snapshot.take(needs, self.store, self.folder / "copy", incarnation, server, self.subject.effects)
 
     def _store_server(self) -> str | None:
         """The address of the server that holds the store, for a harness outside the trial's network."""
-        if self.subject.store.reader != "postgres":
+        if "postgres" not in (self.subject.store.reader, *self.subject.effects.readers):
             return None
         data = self.folder / "services" / "postgres" / "data"
         return postgres_server.own_address(data, self._ports["postgres"], self.launcher.private / "postgres")
 
     def truth(self, course: Course) -> Truth:
         """What a perfect crawl must store; where the store's rows are of several groups, for each of them."""
-        truth, needs = self.site.truth(), self.subject.store
+        truth, needs = self.site.truth(bool(self.subject.effects.kinds)), self.subject.store
         if needs.group is None:
             return truth
         proper = [one for one, ran in zip(course.snapshots, course.incarnations, strict=True) if not ran.is_again]

@@ -37,6 +37,7 @@ def run(
     folder.mkdir(parents=True)
     (folder / "schedule.json").write_bytes(schedule.to_json(planned.schedule))
     (folder / "site.json").write_bytes(msgspec.json.encode(site) + b"\n")
+    evidence.write_effects(folder, planned.subject.effects)
     history = History(folder / "history.jsonl", listener)
     try:
         stage = RealStage(planned.subject, site, folder, inherit, halt)

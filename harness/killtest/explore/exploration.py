@@ -62,6 +62,7 @@ def _judged(point: CrashPoint, recovery: Recovery, recording: Recording, control
 def counts(answer: Verdict) -> dict[str, int]:
     """How many keys each finding has; only those that there are."""
     found = {name: len(getattr(answer.data, name, ())) for name in FINDINGS}
+    found |= {name: len(keys) for name, keys in answer.effects.named.items()}
     return {name: count for name, count in found.items() if count}
 
 
@@ -78,7 +79,8 @@ def evidence_of(point: CrashPoint, recovery: Recovery, recording: Recording) -> 
         faults=(fault,),
     )
     requests = tuple(_as_of(request, killed_s) for request in recording.requests if request.arrived_s <= killed_s)
-    return Evidence(whole, recording.truth, (*requests, *recovery.requests), planned_faults=1, is_control=False)
+    merged = (*requests, *recovery.requests)
+    return Evidence(whole, recording.truth, merged, planned_faults=1, is_control=False, effects=recording.effects)
 
 
 def _as_of(request: Request, moment_s: float) -> Request:

@@ -12,7 +12,7 @@ import msgspec
 from killtest.campaigns import campaign_run
 from killtest.campaigns.campaign_folder import CampaignFolder
 from killtest.campaigns.campaign_run import Watcher
-from killtest.campaigns.trial_line import Line, reproduce
+from killtest.campaigns.trial_line import Line, effect_findings, reproduce
 from killtest.errors import UsageError
 from killtest.explore import disk, exploration, recording, recovery
 from killtest.explore.crash_point import CrashPoint, points
@@ -130,7 +130,8 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
 def _control(who: Subject, taken: Recording, changes: dict[str, Any]) -> Control:
     """The recorded crawl is the control; UsageError when it fails, for then no kill is to blame."""
     alone = Planned(who, Schedule("control"), is_control=True)
-    answer = verdict.judge(Evidence(taken.course, taken.truth, taken.requests, planned_faults=0, is_control=True))
+    found = Evidence(taken.course, taken.truth, taken.requests, 0, is_control=True, effects=taken.effects)
+    answer = verdict.judge(found)
     if answer.outcome != "PASS" or answer.traffic is None:
         raise UsageError(
             f"{who.name} fails without any fault ({taken.course.ending}) while its calls are watched; without that: "
@@ -237,6 +238,7 @@ def agrees(one: Judged, line: Line) -> bool:
 
 def _counts(line: Line) -> dict[str, int]:
     counts = {name: line["data"][name]["count"] for name in exploration.FINDINGS if name in line["data"]}
+    counts |= {name: found["count"] for name, found in effect_findings(line).items()}
     return {name: count for name, count in counts.items() if count}
 
 

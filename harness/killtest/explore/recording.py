@@ -15,6 +15,7 @@ from killtest.halt import Halt
 from killtest.judge import request_log
 from killtest.judge.evidence import Course, Request
 from killtest.judge.truth import Truth
+from killtest.plan.effects import EffectNeeds
 from killtest.plan.manifest import SiteNeeds, Subject
 from killtest.trace import step as steps
 from killtest.trace.step import Step
@@ -36,6 +37,7 @@ class Recording(msgspec.Struct, frozen=True):
     truth: Truth
     store: Path
     doubts: tuple[str, ...]
+    effects: EffectNeeds = EffectNeeds()
 
 
 def record(who: Subject, site: SiteNeeds, place: Path, halt: Halt) -> Recording:
@@ -64,7 +66,7 @@ def record(who: Subject, site: SiteNeeds, place: Path, halt: Halt) -> Recording:
             f"the crawl took {len(course.incarnations)} starts: the steps of the first alone are visited",
             *doubts,
         )
-    return Recording(taken, begin, requests, course, truth, stage.store, doubts)
+    return Recording(taken, begin, requests, course, truth, stage.store, doubts, who.effects)
 
 
 def _doubts(taken: Sequence[Step], begin: Tree, end: Tree) -> tuple[str, ...]:

@@ -46,6 +46,7 @@ class Bench:
         stage.first = first - 1
         tree_folder.write(tree, stage.store)
         stage.empty_scratch()
+        stage.site.forget_keys()
         found = stage.snapshot(0)
         course = Conductor([], self._who.limits, stage, self._history, Starts(first=first)).run()
         self._courses[group] = (first, course, found)

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 
+from killtest.campaigns.trial_line import effect_findings
 from killtest.report.frame import subject_label
 from killtest.report.kill_counts import count_kills
 
@@ -65,7 +66,7 @@ def _tally(label: str, lines: list[Line]) -> Tally:
 def amount(line: Line, what: str) -> int:
     """How much of `what` a trial holds; 0 where it was not judged."""
     if what == "effects":
-        return sum(_count(effect) for effect in (line.get("effects") or {}).values())
+        return sum(found["count"] for found in effect_findings(line).values())
     if what == "unfinished":
         return int(line["ending"] not in (None, "finished"))
     if what in PROCESSES:

@@ -13,15 +13,19 @@ from killtest.judge import truth as truths
 from killtest.judge.course import Course, Ending, FaultRecord, Incarnation, Status, Window
 from killtest.judge.request_log import Request
 from killtest.judge.truth import Truth
+from killtest.plan.effects import EffectNeeds
 from killtest.store import snapshot as snapshots
 
 __all__ = ["Course", "Ending", "Evidence", "FaultRecord", "Incarnation", "Request", "Status", "Window"]
+
+_EFFECTS = "effects.json"
 
 
 class Evidence(msgspec.Struct, frozen=True):
     """Everything the judge looks at. What is long in it (rows, products, requests) may be read anew on every use.
 
-    `jobdirs` is not judged: what was seen in the JOBDIR after each incarnation, where the subject has one.
+    `jobdirs` is not judged: what was seen in the JOBDIR after each incarnation, where the subject has one. `effects`
+    says what the subject declares beyond its rows.
     """
 
     course: Course
@@ -30,6 +34,7 @@ class Evidence(msgspec.Struct, frozen=True):
     planned_faults: int
     is_control: bool
     jobdirs: Mapping[int, Compact] = {}
+    effects: EffectNeeds = EffectNeeds()
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -50,6 +55,17 @@ def write_course(folder: Path, course: Course, counts: Counts | None = None) -> 
     (folder / "snapshot.jsonl").write_bytes(b"".join(map(snapshots.to_lines, course.snapshots)))
 
 
+def write_effects(folder: Path, needs: EffectNeeds) -> None:
+    """Store what the subject declares beyond its rows, if anything: effects.json."""
+    if needs.kinds:
+        (folder / _EFFECTS).write_bytes(msgspec.json.encode(needs) + b"\n")
+
+
+def _read_effects(folder: Path) -> EffectNeeds:
+    path = folder / _EFFECTS
+    return msgspec.json.decode(path.read_bytes(), type=EffectNeeds) if path.exists() else EffectNeeds()
+
+
 def read(folder: Path, is_control: bool, planned_faults: int) -> Evidence:
     """The evidence kept in a trial's folder; UsageError when a file of it is missing or damaged."""
     try:
@@ -59,13 +75,13 @@ def read(folder: Path, is_control: bool, planned_faults: int) -> Evidence:
         taken = tuple(snapshots.from_lines(folder / "snapshot.jsonl"))
         truth = truths.read(folder / "truth.json")
         requests = request_log.read(folder / "site.jsonl")
-        jobdirs = border.read(folder)
+        jobdirs, effects = border.read(folder), _read_effects(folder)
         course = msgspec.structs.replace(course, snapshots=taken)
         _check(course, truth, requests, counts)
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{folder}: no complete evidence: {error}") from None
     located = coverage.located(course, truth, requests)
-    return Evidence(located, truth, requests, planned_faults, is_control, jobdirs)
+    return Evidence(located, truth, requests, planned_faults, is_control, jobdirs, effects)
 
 
 def _check(course: Course, truth: Truth, requests: Iterable[Request], counts: Counts | None) -> None:

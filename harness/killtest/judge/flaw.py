@@ -43,6 +43,11 @@ def flaw_of(values: Mapping[str, Value], product: Product, served: int) -> Flaw 
     return _unlike_any(values, versions)
 
 
+def versions_of(values: Mapping[str, Value], product: Product) -> list[int]:
+    """The versions of the product that the row equals in every field that it has."""
+    return [number for number, version in enumerate(product.versions) if not _wrong(values, version)]
+
+
 def text_of(value: Value) -> str:
     """The value as text; Python refuses to write out integers of thousands of digits in decimals."""
     try:

@@ -13,6 +13,7 @@ from killtest.judge.flaw import Flaw, flaw_of, text_of
 from killtest.judge.holdings import Holdings, Inspect, held, movements, take_stock
 from killtest.judge.request_log import Proper, Request
 from killtest.judge.truth import Product, numbers_of
+from killtest.store.effects import lasting
 from killtest.store.rows import Row
 from killtest.store.snapshot import Snapshot
 
@@ -152,11 +153,11 @@ def changed_again(course: Course) -> bool | None:
     return any(_content(one) != before for one in after)
 
 
-def _content(snapshot: Snapshot) -> tuple[int, int, list[str], str | None]:
-    """The rows as a multiset: their number and the sum of their digests, in which no order shows."""
+def _content(snapshot: Snapshot) -> tuple[int, int, list[str], str | None, object]:
+    """The rows as a multiset: their number and the sum of their digests, in which no order shows; and the effects."""
     total = 0
     for row in snapshot.rows:
         values = sorted((name, type(value).__name__, text_of(value)) for name, value in row.values.items())
         text = repr((row.key, values)).encode()
         total += int.from_bytes(hashlib.blake2b(text, digest_size=16).digest())
-    return len(snapshot.rows), total, sorted(snapshot.damage), snapshot.error
+    return len(snapshot.rows), total, sorted(snapshot.damage), snapshot.error, lasting(snapshot.effects)

@@ -10,6 +10,14 @@ import msgspec
 from killtest.pieces import Pieces
 
 
+class Delivery(msgspec.Struct, frozen=True):
+    """What arrived at the webhook: the digest of its bytes, its Idempotency-Key, and its text where it is JSON."""
+
+    sha256: str
+    idempotency_key: str | None = None
+    body: str | None = None
+
+
 class Request(msgspec.Struct, frozen=True):
     """One line of the log: seconds of CLOCK_MONOTONIC, `key` and `version` of the product on the page.
 
@@ -31,6 +39,7 @@ class Request(msgspec.Struct, frozen=True):
     version: int | None = None
     status: int | None = None
     misbehaviour: tuple[str, ...] = ()
+    hook: Delivery | None = None
 
     @property
     def is_page(self) -> bool:

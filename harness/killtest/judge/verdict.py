@@ -4,8 +4,9 @@ from typing import Literal
 
 import msgspec
 
-from killtest.judge import ending, oracle, traffic
+from killtest.judge import effects, ending, oracle, traffic
 from killtest.judge.course import Course
+from killtest.judge.effects import Effects
 from killtest.judge.evidence import Evidence
 from killtest.judge.lapses import Watch
 from killtest.judge.oracle import Data
@@ -21,7 +22,7 @@ class Verdict(msgspec.Struct, frozen=True):
     `cause` says whom it is about: the faults, the subject without faults (`control`), or killtest itself
     (`harness`); None for PASS. `not_idempotent` is what a control's `again` starts showed (None: there were none).
     `problem` says in words why it is UNKNOWN, `ending_detail` why the trial ended otherwise than finished, where that
-    is known.
+    is known. `effects` are what it did beyond its rows, where it declares any.
     """
 
     outcome: Outcome
@@ -32,6 +33,7 @@ class Verdict(msgspec.Struct, frozen=True):
     not_idempotent: bool | None = None
     problem: str | None = None
     ending_detail: str | None = None
+    effects: Effects = Effects()
 
 
 class Control(msgspec.Struct, frozen=True):
@@ -47,9 +49,10 @@ def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
     if not oracle.proper_incarnations(course.incarnations):
         return unknown("no incarnation was started")
     data, requests = oracle.judge_data(evidence), oracle.proper_requests(evidence)
+    besides = effects.judge(evidence, len(oracle.proper_incarnations(course.incarnations)))
     baseline = control.requests if control else None
     watch = Watch(course.faults, course.began_s)
-    outcome, cause, problem = _outcome(evidence, data, control)
+    outcome, cause, problem = _outcome(evidence, data, besides, control)
     return Verdict(
         outcome=outcome,
         cause=cause,
@@ -57,10 +60,19 @@ def judge(evidence: Evidence, control: Control | None = None) -> Verdict:
         traffic=traffic.count(requests, truth.minimum, baseline, data.distinct, truth.groups, watch),
         false_done=_says_done(course) and bool(data.lost or data.missed),
         # Of a trial with faults it would be no finding: they may have left rows that the next start mends.
-        not_idempotent=oracle.changed_again(course) if evidence.is_control else None,
+        not_idempotent=_changed_again(evidence) if evidence.is_control else None,
         problem=problem,
         ending_detail=ending.detail_of(course, requests),
+        effects=besides,
     )
+
+
+def _changed_again(evidence: Evidence) -> bool | None:
+    """Whether an `again` start changed rows or effects; None when no such start came to its end."""
+    course = evidence.course
+    is_changed = oracle.changed_again(course)
+    proper = len(oracle.proper_incarnations(course.incarnations))
+    return is_changed if is_changed is not False else effects.announced_again(evidence, proper)
 
 
 def _says_done(course: Course) -> bool:
@@ -74,18 +86,21 @@ def unknown(problem: str) -> Verdict:
     return Verdict("UNKNOWN", "harness", None, None, problem=problem)
 
 
-def has_finding(course: Course, data: Data) -> bool:
-    """True when ending, data or processes hold a finding; traffic and time are costs."""
-    return course.ending != "finished" or data.has_finding or bool(course.orphans or course.zombies or course.ports)
+def has_finding(course: Course, data: Data, besides: Effects) -> bool:
+    """True when ending, data, effects or processes hold a finding; traffic and time are costs."""
+    is_found = data.has_finding or besides.has_finding or bool(course.orphans or course.zombies or course.ports)
+    return course.ending != "finished" or is_found
 
 
-def _outcome(evidence: Evidence, data: Data, control: Control | None) -> tuple[Outcome, Cause | None, str | None]:
+def _outcome(
+    evidence: Evidence, data: Data, besides: Effects, control: Control | None
+) -> tuple[Outcome, Cause | None, str | None]:
     """FAIL before UNKNOWN before PASS; a subject that fails without faults is not the kills' doing."""
     course = evidence.course
     struck = [fault for fault in course.faults if fault.status != "not_reached"]
     if control is not None and control.outcome == "FAIL":
         return "FAIL", "control", None
-    if has_finding(course, data):
+    if has_finding(course, data, besides):
         is_undisturbed = evidence.is_control or not struck
         return "FAIL", "control" if is_undisturbed else "faults", None
     if evidence.planned_faults and not struck:

@@ -11,7 +11,7 @@ from killtest.plan import duration
 from killtest.plan.misdeed import Misdeed
 
 # `throughout` is no moment: a misbehaviour of the site that holds from the start of the trial to its end.
-TriggerKind = Literal["after", "first", "request", "response", "mark", "rows", "syscall", "throughout"]
+TriggerKind = Literal["after", "first", "request", "response", "partial", "mark", "rows", "syscall", "throughout"]
 Scope = Literal["pid", "group", "tree", "owner"]
 
 SIGNALS = ("KILL", "INT", "TERM", "HUP", "QUIT", "STOP", "CONT")
@@ -35,7 +35,8 @@ class Trigger(msgspec.Struct, frozen=True):
     """The moment a fault strikes.
 
     `after` and `first` carry `offset_s`, seconds since the incarnation's start or first request;
-    `request` and `response` carry `n` and, when they wait for one page only, `path`; `mark` carries `name` and
+    `request` and `response` carry `n` and, when they wait for one page only, `path`; `partial` carries
+    these and `at_bytes`, how much of the body of that answer has gone out; `mark` carries `name` and
     `n`, which announcement of it; `syscall` the call's `name` and `n`; `rows` carries `n`, how many rows the store
     holds; `throughout` carries nothing.
     """
@@ -45,6 +46,7 @@ class Trigger(msgspec.Struct, frozen=True):
     n: int = 1
     path: str | None = None
     name: str | None = None
+    at_bytes: int | None = None
 
     @property
     def is_timed(self) -> bool:
@@ -63,7 +65,8 @@ class Trigger(msgspec.Struct, frozen=True):
         what = self.path or self.name
         if what is None:
             return f"{self.kind}:{self.n}"
-        return f"{self.kind}:{what}" + (f"#{self.n}" if self.n != 1 else "")
+        number = f"#{self.n}" if self.n != 1 else ""
+        return f"{self.kind}:{what}{number}" + (f"@{self.at_bytes}" if self.at_bytes is not None else "")
 
 
 class Step(msgspec.Struct, frozen=True):

@@ -15,7 +15,8 @@ RELOADS = ("touch", "whitespace", "change", "broken", "mended")
 _MENDED_S = 2.0
 _SERVICE_ACTIONS = ("KILL", "START")
 BUILT_TRIGGERS = (
-    "request:N, request:/PATH, response:N, response:/PATH, mark:NAME, rows:N, syscall:NAME#N, after:S, first+S"
+    "request:N, request:/PATH, response:N, response:/PATH, partial:/PATH@BYTES, mark:NAME, rows:N, syscall:NAME#N, "
+    "after:S, first+S"
 )
 # Any call that changes the store: the steps of `killtest explore`.
 ANY_STEP = "step"
@@ -24,9 +25,8 @@ _BUILT_ACTIONS = (
     "reload:broken, service:NAME:KILL, service:NAME:KILL+START@3, "
     + ", ".join(f"{kind}:/PATH=…" for kind in misdeed.KINDS)
 )
-_LATER_TRIGGERS = ("partial",)
 # The process that sent the request or announced the mark: a timer has none.
-_OWNED = ("request", "response", "mark", "syscall")
+_OWNED = ("request", "response", "partial", "mark", "syscall")
 
 
 def parse(text: str) -> Fault:
@@ -132,15 +132,15 @@ def _parse_trigger(word: str, text: str) -> Trigger:
     pathed = re.fullmatch(rf"(request|response):(/[^#\s]*)(?:#({_COUNT}))?", word)
     if pathed:
         return Trigger(_kind(pathed[1]), n=int(pathed[3] or 1), path=pathed[2])
+    inside = re.fullmatch(rf"partial:(/[^#@\s]*)(?:#({_COUNT}))?@({duration.NUMBER})", word)
+    if inside:
+        return Trigger("partial", n=int(inside[2] or 1), path=inside[1], at_bytes=int(inside[3]))
     named = re.fullmatch(rf"(mark|syscall):([^#\s]+)(?:#({_COUNT}))?", word)
     if named:
         if named[1] == "syscall" and named[2] not in (*CALL_NAMES, ANY_STEP):
             known = ", ".join((ANY_STEP, *CALL_NAMES))
             raise UsageError(f'fault "{text}": {named[2]} is no call that is watched; those are: {known}')
         return Trigger(_kind(named[1]), n=int(named[3] or 1), name=named[2])
-    name = re.split(r"[:+]", word)[0]
-    if name in _LATER_TRIGGERS:
-        raise UsageError(f'fault "{text}": the trigger "{name}" is not built yet; built: {BUILT_TRIGGERS}')
     raise UsageError(f'fault "{text}": unknown trigger "{word}"; known: {BUILT_TRIGGERS}')
 
 

@@ -10,6 +10,8 @@ from msgspec import Meta
 
 from killtest import toml_file
 from killtest.errors import UsageError
+from killtest.plan import effects
+from killtest.plan.effects import EffectNeeds
 from killtest.reload import code_copy
 
 Positive = Annotated[float, Meta(gt=0)]
@@ -74,7 +76,7 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def paths(self) -> Iterator[str]:
         """Everything that the site answers with content, each path once (docs/site-protocol.md)."""
-        yield from ("/", "/robots.txt", "/sitemap.xml")
+        yield from ("/", "/robots.txt", "/sitemap.xml", "/hook")
         for kind, numbers in self._numbered.items():
             yield from (f"/{kind}/{number}" for number in numbers)
 
@@ -82,7 +84,7 @@ class SiteNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def paths_in_words(self) -> str:
         """The same, told."""
         kinds = [f"/{kind}/{numbers[0]} to /{kind}/{numbers[-1]}" for kind, numbers in self._numbered.items()]
-        return ", ".join([*kinds, "/, /robots.txt and /sitemap.xml"])
+        return ", ".join([*kinds, "/, /robots.txt, /sitemap.xml and /hook"])
 
     def shows_product(self, path: str) -> bool:
         """Whether the site can bump that path, which names a product in its canonical spelling."""
@@ -118,12 +120,14 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     command line calls it, None when it was made of a command line without a manifest. `jobdir` is where it keeps a
     JOBDIR of Scrapy, below the store folder. `reload` names the files of its code that a reload may edit (patterns
     below `folder`; it runs from a private copy then), `services` the servers that are started for each trial, with
-    the settings of `service`, and `instances` is how many copies of it run side by side.
+    the settings of `service`, and `instances` is how many copies of it run side by side. `effects` are what it does
+    beyond its rows.
     """
 
     name: Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     command: Command
     store: StoreNeeds
+    effects: EffectNeeds = EffectNeeds()
     title: str = ""
     restart: Command | None = None
     setup: tuple[Command, ...] = ()
@@ -160,6 +164,7 @@ def load(path: Path, variant: str | None = None) -> Subject:
     _check_reload(subject, path)
     _check_services(subject, path)
     check_store(subject.store, str(path))
+    effects.check(subject.effects, subject.services, subject.store.groups, str(path))
     if subject.store.reader == "postgres" and "postgres" not in subject.services:
         raise UsageError(f'{path}: a postgres store is that of the service: services = ["postgres"]')
     return subject

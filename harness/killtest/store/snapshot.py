@@ -11,9 +11,13 @@ import msgspec
 from killtest import store
 from killtest.errors import QueryError, StoreError
 from killtest.pieces import Pieces
+from killtest.plan.effects import EffectNeeds
 from killtest.plan.manifest import StoreNeeds
-from killtest.store import group_key
+from killtest.store import effects, group_key
+from killtest.store.effects import StoredEffects
 from killtest.store.rows import Row, Value
+
+_NO_EFFECTS = EffectNeeds()
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -22,7 +26,8 @@ class Snapshot(msgspec.Struct, frozen=True):
     `is_mistake`: it is the manifest's question that could not be answered, not the store that is damaged.
     `in_commit`: the reader saw the store in the middle of a write, before any reading changed it. `trace` tells the
     store's files as they stood (names, sizes, times of change): equal to that of an earlier one, nobody wrote since.
-    `instead`: where rows stand and none has the key's column, the columns that there are.
+    `instead`: where rows stand and none has the key's column, the columns that there are. `effects` is what else was
+    found of what the subject declares; None without any, and where rows could not be read.
     """
 
     incarnation: int
@@ -34,10 +39,18 @@ class Snapshot(msgspec.Struct, frozen=True):
     in_commit: bool = False
     trace: str = ""
     instead: tuple[str, ...] = ()
+    effects: StoredEffects | None = None
 
 
-def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int, server: str | None = None) -> Snapshot:
-    """Read the store below `folder`, by way of a copy in `scratch`, or on the trial's `server`.
+def take(
+    needs: StoreNeeds,
+    folder: Path,
+    scratch: Path,
+    incarnation: int,
+    server: str | None = None,
+    others: EffectNeeds = _NO_EFFECTS,
+) -> Snapshot:
+    """Read the store below `folder`, and what `others` declares, by way of a copy in `scratch`, or on `server`.
 
     Nobody may be writing to it meanwhile.
     """
@@ -47,14 +60,16 @@ def take(needs: StoreNeeds, folder: Path, scratch: Path, incarnation: int, serve
         rows = store.read(needs, folder, scratch, server)
         if rows is not None and needs.group is not None:
             rows = group_key.grouped(rows, needs.group)
+        besides = effects.read(others, folder, scratch, server)
     except StoreError as error:
         return Snapshot(incarnation, error=str(error), is_mistake=isinstance(error, QueryError), trace=trace)
     finally:
         shutil.rmtree(scratch)
     if rows is None:
-        return Snapshot(incarnation, exists=False)
+        return Snapshot(incarnation, exists=False, effects=besides)
     found = (rows.rows, rows.damage)
-    return Snapshot(incarnation, *found, in_commit=rows.in_commit, trace=trace, instead=rows.instead or ())
+    instead = rows.instead or ()
+    return Snapshot(incarnation, *found, in_commit=rows.in_commit, trace=trace, instead=instead, effects=besides)
 
 
 def _trace(needs: StoreNeeds, folder: Path) -> str:

@@ -1,6 +1,6 @@
 """Expectation against outcome, field by field, and verdicts in words. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from killtest.campaigns.trial_line import Line
@@ -37,7 +37,14 @@ def differences(said: Expectation, trial: Line, control: Line) -> list[Differenc
 
 
 def _told(name: str, value: Any) -> str:
+    if name == "effects":
+        return "; ".join(_effects(value)) or "none"
     return folded(value) or "none" if name in KEY_LISTS else _words(value)
+
+
+def _effects(found: Mapping[str, Sequence[str]]) -> list[str]:
+    """Each finding about effects with its keys: `webhooks twice SKU-00007`."""
+    return [f"{name.replace('.', ' ')} {folded(keys)}" for name, keys in found.items()]
 
 
 def _words(value: Any) -> str:
@@ -71,6 +78,7 @@ def verdict_words(facts: Mapping[str, Any]) -> str:
         parts.append(f"{facts['ending'].replace('_', ' ')}{detail}")
     parts += [f"{name.replace('_', ' ')} {folded(facts[name])}" for name in KEY_LISTS if facts.get(name)]
     parts += [f"duplicated {_words(facts['duplicated'])}"] if facts.get("duplicated") else []
+    parts += _effects(facts.get("effects", {}))
     parts += [words for name, words in _FLAGS.items() if facts.get(name)]
     parts += [f"{name.replace('_', ' ')} {facts[name]}" for name in _COUNTS if facts.get(name)]
     if any(status != "struck" for status in facts.get("statuses", ())):

@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from killtest.campaigns.trial_line import Line
+from killtest.campaigns.trial_line import Line, effect_findings
+from killtest.judge.effects import NAMES as EFFECTS
 from killtest.judge.evidence import Ending, Status
 
 Keys = tuple[str, ...]
@@ -18,7 +19,8 @@ _TRAFFIC = ("requests", "repeated", "overlap", "max_concurrent", "late")
 class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A verdict in every respect that counts.
 
-    Lists hold keys, or places where no key can be read; "SKU-00005..SKU-00020" stands for a range of them.
+    Lists hold keys, or places where no key can be read; "SKU-00005..SKU-00020" stands for a range of them. `effects`
+    has such a list for each finding about effects, by names such as "files.missing".
     `not_idempotent`, `control` and nothing else are about the control. What is None was not said and is not compared;
     all else is, at its default as well. `cause` without a word is `faults` for a FAIL.
     """
@@ -34,6 +36,7 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     unexpected: Keys = ()
     vanished: Keys = ()
     set_back: Keys = ()
+    effects: dict[str, Keys] = {}
     false_done: bool = False
     not_idempotent: bool = False
     orphans: int = 0
@@ -52,7 +55,11 @@ class Expectation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 
     def __post_init__(self) -> None:
         """Refuse a range that is none, so that it can't pass for a key."""
-        for key in (*(key for name in KEY_LISTS for key in getattr(self, name)), *self.duplicated):
+        unknown = [name for name in self.effects if name not in EFFECTS]
+        if unknown:
+            raise ValueError(f"effects: {unknown[0]!r} is no finding; those are: {', '.join(EFFECTS)}")
+        listed = [*(getattr(self, name) for name in KEY_LISTS), *self.effects.values(), self.duplicated]
+        for key in (key for keys in listed for key in keys):
             if ".." in key:
                 unfolded(key)
 
@@ -63,6 +70,11 @@ def completed(said: Expectation, faults: int) -> dict[str, Any]:
     for name in KEY_LISTS:
         found[name] = in_order(key for each in found[name] for key in unfolded(each))
     found["duplicated"] = {key: extra for each, extra in said.duplicated.items() for key in unfolded(each)}
+    found["effects"] = {
+        name: in_order(key for each in said.effects[name] for key in unfolded(each))
+        for name in EFFECTS
+        if said.effects.get(name)
+    }
     found["cause"] = said.cause or ("faults" if said.outcome == "FAIL" else None)
     found["statuses"] = list(said.statuses) if said.statuses is not None else ["struck"] * faults
     found["windows"] = list(said.windows) if said.windows is not None else None
@@ -78,6 +90,7 @@ def observed(trial: Line, control: Line) -> dict[str, Any]:
     for name in KEY_LISTS:
         found[name] = _keys(trial["data"], name)
     found["duplicated"] = dict(trial["data"]["duplicated"]["keys"])
+    found["effects"] = {name: _shown(kept) for name, kept in effect_findings(trial).items()}
     found["false_done"] = trial["data"]["false_done"]
     found["not_idempotent"] = bool(control["data"] and control["data"]["not_idempotent"])
     found |= {name: trial["processes"][name] for name in ("orphans", "zombies")}
@@ -92,7 +105,10 @@ def observed(trial: Line, control: Line) -> dict[str, Any]:
 
 def _keys(data: Line, name: str) -> list[str]:
     """The keys of a finding; where the ledger was cut, a last word says how many are not shown."""
-    kept: Line = data.get(name, {"count": 0, "keys": {}})
+    return _shown(data.get(name, {"count": 0, "keys": {}}))
+
+
+def _shown(kept: Line) -> list[str]:
     cut = kept["count"] - len(kept["keys"])
     return in_order(kept["keys"]) + ([f"and {cut} more"] if cut else [])
 

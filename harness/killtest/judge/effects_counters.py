@@ -1,0 +1,51 @@
+"""The counters that the subject keeps, against its own rows. Pure."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+
+from killtest.judge.flaw import text_of
+from killtest.store.rows import Row, Value
+
+ROWS = "rows"
+
+
+def judge(
+    stored: Mapping[str, Value], before: Iterable[Mapping[str, Value]], rows: Sequence[Row]
+) -> dict[str, dict[str, str]]:
+    """What is wrong with the counters at the end; `before` are those after earlier incarnations.
+
+    A counter is `rows` or `FIELD=VALUE`. Missing are those that were there earlier, and those of values that rows hold
+    in a field of which other values are counted.
+    """
+    if not stored:
+        return {"wrong": {}, "missing": {"(all)": "no counter is stored"}}
+    fields = {name.partition("=")[0] for name in stored if "=" in name}
+    expected = _counted(rows, fields)
+    wrong = {name: said for name, value in stored.items() if (said := _fault(name, value, expected, rows))}
+    gone = {name for counters in before for name in counters} | expected.keys()
+    missing = {name: f"the rows: {expected.get(name, 0)}" for name in sorted(gone) if name not in stored}
+    return {"wrong": wrong, "missing": missing}
+
+
+def _counted(rows: Sequence[Row], fields: set[str]) -> dict[str, int]:
+    """How many rows there are of each value of those fields."""
+    counts: dict[str, int] = {}
+    for row in rows if fields else ():
+        for field in fields & row.values.keys():
+            name = f"{field}={text_of(row.values[field])}"
+            counts[name] = counts.get(name, 0) + 1
+    return counts
+
+
+def _fault(name: str, value: Value, expected: Mapping[str, int], rows: Sequence[Row]) -> str | None:
+    if name != ROWS and "=" not in name:
+        return "neither `rows` nor FIELD=VALUE"
+    should = len(rows) if name == ROWS else expected.get(name, 0)
+    return None if _number(value) == should else f"it says {text_of(value)}, the rows: {should}"
+
+
+def _number(value: Value) -> Decimal | None:
+    try:
+        return Decimal(text_of(value))
+    except InvalidOperation:
+        return None
