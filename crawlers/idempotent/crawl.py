@@ -5,14 +5,15 @@
 Settings, from the environment: LEASE_SECONDS (3), RETRY_SECONDS (0.5: the first delay before a retry, doubled
 each time) and MAX_DELAY_SECONDS (60: the longest delay, also for a server's Retry-After); WORKERS (1) and, for
 more than one, WORKER_KIND (`threads` or `processes`) and HELD_SECONDS (30: the longest that a heartbeat renews
-the lease of one slow page).
+the lease of one slow page); EFFECTS (none): what is done beyond the records, of `images`, `webhooks` (POST to
+SITE_URL/hook), `counters` and `captures`, with commas between.
 
 Exit codes:
   0   every known page is done or has been given up. Pages given up are listed on stderr, the last line says
       how many, and they stay in the frontier as `failed` with the reason. It is 0 because starting the
       program again would change nothing: a supervisor that restarts on failure would do so for ever.
-  74  the database cannot be written (full disk, no permission, locked too long); one line says which file
-      and why. Start it again when that has been put right.
+  74  the database or another file cannot be written (full disk, no permission, locked too long); one line says
+      which and why. Start it again when that has been put right.
   70  worker processes die again and again, right behind their start
   A signal: one line, then it dies of that signal (a shell shows 130 for SIGINT, 143 for SIGTERM). Nothing is
   saved on the way out, since everything is on disk already: a kill -9 does no more harm.
@@ -28,8 +29,12 @@ from pathlib import Path
 from types import FrameType
 
 import crew
+import effects
 import records
+from durable import FileError
 from frontier import Frontier, connect
+
+FAILURES = (sqlite3.Error, FileError)  # of what the crawl is kept in
 
 
 def main(site_url: str, path: str = "crawl.db") -> int:
@@ -39,12 +44,15 @@ def main(site_url: str, path: str = "crawl.db") -> int:
         signal.signal(signum, signal.SIG_DFL if crew.is_worker() else stop)
     try:
         return crawl(f"{site_url.rstrip('/')}/list/0", path)
-    except sqlite3.Error as error:
+    except FAILURES as error:
         return cannot_go_on(error, path)
 
 
 def cannot_go_on(error: Exception, path: str) -> int:
-    """Say what is wrong with the database; the exit code for it."""
+    """Say what is wrong with the database or another file; the exit code for it."""
+    if isinstance(error, FileError):
+        say(f"cannot go on: {error}")
+        return os.EX_IOERR
     name = getattr(error, "sqlite_errorname", type(error).__name__)
     say(f"cannot go on: {Path(path).absolute()}: {error} ({name})")
     return os.EX_IOERR
@@ -59,18 +67,24 @@ def stop(signum: int, _frame: FrameType | None) -> None:
 
 def crawl(start_url: str, path: str) -> int:
     """Crawl from `start_url` into the database at `path` until nothing is left to do, then report."""
+    try:
+        beyond = effects.choose(os.environ.get("EFFECTS", ""), Path(path).parent, start_url)
+    except ValueError as error:
+        say(str(error))
+        return os.EX_USAGE
     frontier = opened(path)
+    beyond.prepare(frontier.db)
     frontier.add([start_url])  # known already after a restart: then this does nothing
     count = int(os.environ.get("WORKERS", "1"))
     if count > 1:
-        store = crew.Store(lambda: opened(path), (sqlite3.Error,), lambda error: cannot_go_on(error, path), say)
+        store = crew.Store(lambda: opened(path), FAILURES, lambda error: cannot_go_on(error, path), say, beyond)
         return crew.crawl(count, frontier, store, report)
     # Imported only now: it loads the HTTP library, and a Ctrl-C during that should end as quietly as later.
     import requests
     from worker import work
 
     with requests.Session() as session:
-        completed = work(frontier, session, say)
+        completed = work(frontier, session, say, beyond=beyond)
     report(frontier, completed)
     frontier.db.close()
     return 0

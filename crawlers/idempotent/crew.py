@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from effects import NONE, Effects
 from frontier import Frontier
 from heartbeat import Heartbeat
 from processes import Processes, end_with_parent, is_worker
@@ -24,6 +25,7 @@ class Store:
     failures: tuple[type[Exception], ...]  # what the store raises when it is full, locked or gone
     failed: Callable[[Exception], int]  # says so; the exit code
     say: Callable[[str], None]
+    beyond: Effects = NONE  # what is done beyond the records
 
 
 def crawl(count: int, frontier: Frontier, store: Store, report: Callable[[Frontier, int], None]) -> int:
@@ -59,6 +61,6 @@ def _work_alone(frontier: Frontier, store: Store, heartbeat: Heartbeat) -> int:
     from worker import work
 
     with heartbeat, requests.Session() as session:
-        work(frontier, session, store.say, heartbeat.keep)
+        work(frontier, session, store.say, heartbeat.keep, store.beyond)
     frontier.db.close()
     return 0

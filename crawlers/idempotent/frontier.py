@@ -96,6 +96,11 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+def enqueue(db: sqlite3.Connection, urls: Iterable[str], due_at: float) -> None:
+    """Make URLs known as `Frontier.add` does, in the caller's transaction; what is due earlier is taken up sooner."""
+    db.executemany(ADD_SQL, ((url, due_at) for url in urls))
+
+
 class Frontier:
     """The frontier in one open database; several processes may each have one on the same file.
 
@@ -202,8 +207,7 @@ class Frontier:
         return self.db.execute(failed_sql).fetchall()
 
     def _add(self, urls: Iterable[str]) -> None:
-        now = self.clock()
-        self.db.executemany(ADD_SQL, ((url, now) for url in urls))
+        enqueue(self.db, urls, self.clock())
 
     def _settle(self, lease: Lease, state: str, due_at: float | None, attempts: int, reason: str | None) -> None:
         values = (state, due_at, attempts, reason, lease.seq, lease.number)

@@ -1,8 +1,8 @@
 """The records table: one row per product, whoever stores it and however often.
 
 The row's id is a hash of source and natural key, so the same product always lands on the same row. A row is
-written only when its content hash changes; so `first_seen` and `last_changed` (seconds since the epoch) are
-true, and a crawl of an unchanged shop changes nothing.
+written only when its content hash changes; so `first_seen`, `last_changed` (seconds since the epoch) and
+`version` (from 1) are true, and a crawl of an unchanged shop changes nothing.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ SCHEMA = """CREATE TABLE IF NOT EXISTS records (
     data         TEXT NOT NULL,  -- JSON
     content_hash TEXT NOT NULL,
     first_seen   REAL NOT NULL,
-    last_changed REAL NOT NULL)"""
-UPSERT_SQL = """INSERT INTO records VALUES (:id, :source, :key, :data, :hash, :now, :now)
-    ON CONFLICT (id) DO UPDATE SET data = :data, content_hash = :hash, last_changed = :now
+    last_changed REAL NOT NULL,
+    version      INTEGER NOT NULL)"""
+UPSERT_SQL = """INSERT INTO records VALUES (:id, :source, :key, :data, :hash, :now, :now, 1)
+    ON CONFLICT (id) DO UPDATE SET data = :data, content_hash = :hash, last_changed = :now, version = version + 1
     WHERE content_hash <> :hash"""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from datetime import UTC
 from email.utils import parsedate_to_datetime
@@ -13,7 +14,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 GONE = (404, 410)  # the server says there is no such page: asking again is pointless
 TIMEOUT_S = 10  # to connect, and between two pieces of the answer
+REFUSED = frozenset(range(400, 500)) - {408, 409, 425, 429}  # what a server says of a message that it will never take
 PAGE_PATH = re.compile(r"/(list|product|view)/\d+")
+PICTURE_PATH = re.compile(r"/image/\d+")
 FIELDS = ("sku", "title", "price", "currency", "availability")
 MOVED = (301, 308)  # for good, says the server; any other redirect leads elsewhere for now only
 BELIEVED_AFTER = 2  # a page that leads elsewhere for the third time does so for good, whatever the server calls it
@@ -36,22 +39,44 @@ class Page:
     product: dict[str, str] | None
 
 
-def fetch(session: requests.Session, url: str, now_s: float, attempts: int = 0) -> Page:
+def fetch(
+    session: requests.Session,
+    url: str,
+    now_s: float,
+    attempts: int = 0,
+    fetched: Callable[[str], object] = lambda _: None,
+) -> Page:
     """Get and read one page, after so many failed `attempts`. Raises PageError for whatever goes wrong on the way.
 
-    Another page in the place of this one, for now, is no answer: who took it for one would never see this one.
+    `fetched` is given the text of the page before anything is made of it. Another page in the place of this one, for
+    now, is no answer: who took it for one would never see this one.
     """
+    response = get(session, url, now_s)
+    if attempts < BELIEVED_AFTER and response.url != url and leads_elsewhere(response):
+        raise PageError(f"leads to {response.url} for now")
+    fetched(response.text)
+    return parse(response.url, response.content)
+
+
+def get(session: requests.Session, url: str, now_s: float) -> requests.Response:
+    """Get what is at a URL, all of it. Raises PageError, also for an answer cut short."""
     try:
         response = session.get(url, timeout=TIMEOUT_S)
     except requests.RequestException as error:
         raise PageError(f"{type(error).__name__}: {error}") from error
     if response.status_code != 200:
-        wait_s = retry_after_s(response.headers.get("Retry-After"), now_s)
-        gone = response.status_code in GONE
-        raise PageError(f"HTTP {response.status_code}", gone=gone, retry_after_s=wait_s)
-    if attempts < BELIEVED_AFTER and response.url != url and leads_elsewhere(response):
-        raise PageError(f"leads to {response.url} for now")
-    return parse(response.url, response.content)
+        raise _failure(response, now_s, GONE)
+    return response
+
+
+def post(session: requests.Session, url: str, now_s: float, data: bytes, headers: Mapping[str, str]) -> None:
+    """Send a message. Raises PageError when it was not taken; a redirect is no taking: it would lose the body."""
+    try:
+        response = session.post(url, data=data, headers=headers, timeout=TIMEOUT_S, allow_redirects=False)
+    except requests.RequestException as error:
+        raise PageError(f"{type(error).__name__}: {error}") from error
+    if not 200 <= response.status_code < 300:
+        raise _failure(response, now_s, REFUSED)
 
 
 def leads_elsewhere(response: requests.Response) -> bool:
@@ -72,6 +97,11 @@ def parse(url: str, html: bytes) -> Page:
             raise PageError("does not parse: a list page without products")
         return Page(links, None)
     return Page(links, _product(url, tree, links))
+
+
+def is_picture(url: str) -> bool:
+    """Whether a URL is that of a picture, not of a page."""
+    return PICTURE_PATH.fullmatch(urlsplit(url).path) is not None
 
 
 def canonical(base: str, href: str | None) -> str | None:
@@ -97,6 +127,13 @@ def retry_after_s(header: str | None, now_s: float) -> float:
     except ValueError:
         return 0.0
     return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - now_s)
+
+
+def _failure(response: requests.Response, now_s: float, final: Container[int]) -> PageError:
+    """What a bad answer means; with a status in `final` there is no point in trying again."""
+    wait_s = retry_after_s(response.headers.get("Retry-After"), now_s)
+    code = response.status_code
+    return PageError(f"HTTP {code}", gone=code in final, retry_after_s=wait_s)
 
 
 def _product(url: str, tree: LexborHTMLParser, links: tuple[str, ...]) -> dict[str, str]:

@@ -31,7 +31,7 @@ def _one(store: Store, heartbeat: Heartbeat) -> None:
     try:
         frontier = store.open()
         with requests.Session() as session:
-            work(frontier, session, store.say, heartbeat.keep)
+            work(frontier, session, store.say, heartbeat.keep, store.beyond)
         frontier.db.close()
     except store.failures as error:
         os._exit(store.failed(error))  # the other threads too: nothing is saved on the way out

@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 
+import effects
 import requests
+from effects import Effects, Found
 from frontier import Frontier, Lease, LeaseLost
 from records import upsert
 from shop import Page, PageError, fetch
@@ -22,11 +24,13 @@ def work(
     session: requests.Session,
     say: Callable[[str], None],
     keep: Callable[[Lease], AbstractContextManager[object]] = nullcontext,
+    beyond: Effects = effects.NONE,
 ) -> int:
     """Crawl until every known page is done or failed; the number of pages this process completed.
 
     `say` gets a line for each page that did not go well. What `keep` makes of a lease is entered while its page is
-    worked on: a heartbeat, where somebody else could take the page from a slow fetch.
+    worked on: a heartbeat, where somebody else could take the page from a slow fetch. `beyond` is what is to be done
+    beyond the records.
 
     Nothing due is not the end: a page that another process holds, or held when it died, may still come back
     and bring new links. The article's first version stopped there and left a page undone.
@@ -39,27 +43,37 @@ def work(
             continue
         try:
             with keep(lease):
-                completed += work_on(frontier, session, lease, say)
+                completed += work_on(frontier, session, lease, say, beyond)
         except LeaseLost as error:  # its new holder does the page; nothing of ours was stored
             say(f"not stored: {error}")
     return completed
 
 
-def work_on(frontier: Frontier, session: requests.Session, lease: Lease, say: Callable[[str], None]) -> bool:
+def work_on(
+    frontier: Frontier, session: requests.Session, lease: Lease, say: Callable[[str], None], beyond: Effects
+) -> bool:
     """Fetch one page and store it with its links and its "done"; False if that has to be tried again."""
     try:
-        page = fetch(session, lease.url, frontier.clock(), lease.attempts)
+        links, save = beyond.errand(frontier, session, lease) or visit(frontier, session, lease, beyond)
     except PageError as error:
         say(f"{give_back(frontier, lease, error)}: {lease.url}: {error}")
         return False
-    frontier.complete(lease, page.links, lambda db: store(db, page, frontier.clock()))
+    frontier.complete(lease, links, save)
     return True
 
 
-def store(db: sqlite3.Connection, page: Page, now_s: float) -> None:
+def visit(frontier: Frontier, session: requests.Session, lease: Lease, beyond: Effects) -> Found:
+    """Fetch one page: its links, and what stores it."""
+    now_s = frontier.clock()
+    page = fetch(session, lease.url, now_s, lease.attempts, lambda body: beyond.fetched(lease.url, now_s, body))
+    return page.links, lambda db: store(db, page, frontier.clock(), beyond)
+
+
+def store(db: sqlite3.Connection, page: Page, now_s: float, beyond: Effects) -> None:
     """Write the page's product, if it is one, in the caller's transaction."""
     if page.product:
         upsert(db, SOURCE, page.product["sku"], page.product, now_s)
+        beyond.stored(db, SOURCE, page.product, now_s)
 
 
 def give_back(frontier: Frontier, lease: Lease, error: PageError) -> str:

@@ -6,6 +6,7 @@ Nothing in here is a planted bug. Standard library only, so that each animal is 
 from __future__ import annotations
 
 import html
+import json
 import os
 import re
 import socket
@@ -22,9 +23,22 @@ def get(path: str) -> str:
         return answer.read().decode()
 
 
+def post(path: str, message: dict[str, str], key: str = "") -> None:
+    """Send a message, with an Idempotency-Key where there is one; urllib.error.URLError when it is not taken."""
+    headers = {"Content-Type": "application/json"} | ({"Idempotency-Key": key} if key else {})
+    body = json.dumps(message).encode()
+    with urllib.request.urlopen(urllib.request.Request(SITE + path, body, headers), timeout=60) as answer:
+        answer.read()
+
+
 def links(page: str) -> list[str]:
     """The paths that a page links to, in its order."""
     return re.findall(r'href="(/[^"]*)"', page)
+
+
+def picture_path(page: str) -> str:
+    """The path of the picture that a product page shows."""
+    return re.search('<img class="image" src="([^"]*)"', page)[1]
 
 
 def row(page: str) -> dict[str, str]:

@@ -142,11 +142,12 @@ def real_site(*arguments: str) -> Iterator[Site]:
 class Answer:
     """One scripted answer of a `ScriptedShop`."""
 
-    body: str = ""
+    body: str | bytes = ""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     cut: int | None = None  # send only so many bytes of the body, then hang up
     hold: threading.Event | None = None  # send nothing before this is set
+    hold_at: int | None = None  # or send so many bytes of the body first
 
 
 def product_html(number: int) -> str:
@@ -162,6 +163,14 @@ def list_html(*numbers: int) -> str:
     return f'<div class="products">{links}</div>'
 
 
+@dataclass(frozen=True)
+class Delivery:
+    """What arrived with a POST."""
+
+    key: str  # as it stands in the header; empty without one
+    body: dict[str, Any]
+
+
 class ScriptedShop(ThreadingHTTPServer):
     """Answers each path with the next of its scripted answers; the last one is repeated."""
 
@@ -171,6 +180,7 @@ class ScriptedShop(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.script = {path: list(answers) for path, answers in script.items()}
         self.seen: Counter[str] = Counter()
+        self.delivered: list[Delivery] = []
         self._arrival = threading.Condition()
         self.url = f"http://127.0.0.1:{self.server_address[1]}"
 
@@ -192,21 +202,29 @@ class ScriptedShop(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     server: ScriptedShop
 
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.delivered.append(Delivery(self.headers.get("Idempotency-Key", ""), json.loads(body)))
+        self.do_GET()
+
     def do_GET(self) -> None:
         answer = self.server.answer(self.path)
-        if answer.hold:
+        if answer.hold and answer.hold_at is None:
             answer.hold.wait(DEADLINE_S)
         with suppress(ConnectionError):  # the client may be dead by now: some tests kill it
             self._send(answer)
 
     def _send(self, answer: Answer) -> None:
-        body = answer.body.encode()
+        body = answer.body if isinstance(answer.body, bytes) else answer.body.encode()
         self.send_response(answer.status)
         for name, value in {"Content-Type": "text/html; charset=utf-8", **answer.headers}.items():
             self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        self.wfile.write(body[: answer.cut])
+        if answer.hold and answer.hold_at is not None:
+            self.wfile.write(body[: answer.hold_at])
+            answer.hold.wait(DEADLINE_S)
+        self.wfile.write(body[answer.hold_at or 0 : answer.cut])
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class names it so
         """Quiet: a test says itself what went wrong."""

@@ -35,8 +35,6 @@ def test_each_fault_has_one_kind(planned: str, kind: str) -> None:
 
 @pytest.mark.parametrize("kind", [kind for kind, how in HOW.items() if not how.startswith("killtest")])
 def test_what_a_report_tells_to_try_is_a_fault_of_that_kind(kind: str) -> None:
-    if kind in ("partial", "memory", "clock"):
-        pytest.importorskip("killtest.plan.hardship")
     assert kind_of(parse(HOW[kind]).text) == kind
 
 
