@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from killtest.campaigns.campaign_folder import CampaignFolder, numbered
 from killtest.campaigns.campaign_run import Watcher
 from killtest.campaigns.progress import progress_for
-from killtest.cli import sweep_command
+from killtest.cli import power_command, sweep_command
 from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
@@ -47,6 +47,7 @@ from killtest.trace import seccomp
     help="Seconds that each start's clock is ahead: leases have lapsed.",
 )
 @click.option("--confirm", type=click.IntRange(0), help="True kills at the most (one for each failing state).")
+@power_command.power_options
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Crawls side by side.")
 @click.option(
     "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
@@ -65,6 +66,7 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     if math.isnan(options["clock"]):
         raise UsageError("--clock nan: how many seconds ahead is each start?")
     refusal = seccomp.refusal()
+    power_command.check(options, refusal)
     if refusal:
         return _sweep_instead(refusal, words, site_words, options)
     order = Order(
@@ -76,6 +78,8 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
         clock_s=options["clock"],
         confirm=options["confirm"],
     )
+    if options["power"]:
+        return power_command.run(order, options, Told(Console(stderr=True, quiet=options["as_json"])))
     folder = CampaignFolder(numbered(options["results"], f"explore-{who.name}"))
     try:
         result = explore_run.run(order, folder, Told(Console(stderr=True, quiet=options["as_json"])))
@@ -97,7 +101,7 @@ def _sweep_instead(refusal: str, words: tuple[str, ...], site_words: tuple[str, 
         "held and after its response, by true kills; what a kill between two system calls leaves is not seen.",
         err=True,
     )
-    own = {name: value for name, value in options.items() if name not in ("raw", "clock", "confirm")}
+    own = {name: value for name, value in options.items() if name not in ("raw", "clock", "confirm", "power", "proof")}
     sweep = sweep_command.command.callback
     assert sweep is not None
     code: int = sweep(words=words, site_words=site_words, **own, signals=("KILL",), first=None, fresh=False)
