@@ -33,9 +33,11 @@ def power_options(command: Command) -> Command:
 
 
 def check(options: dict[str, Any], refusal: str) -> None:
-    """UsageError for a proof of nothing, and where steps can't be watched: no other way shows what a cut leaves."""
+    """UsageError for options that do not go together, and where steps can't be watched, for which nothing stands in."""
     if options["proof"] and not options["power"]:
         raise UsageError("--power-proof confirms what --power derives: give both")
+    if options["power"] and options["confirm"] is not None:
+        raise UsageError("--confirm says how many kills are tried; a power cut is tried by --power-proof N")
     if options["power"] and refusal:
         raise UsageError(
             f"--power derives states from a recording, which needs seccomp user notification (Linux 5.19): {refusal}; "

@@ -59,7 +59,7 @@ def _zeros(inode: Inode) -> Leaf:
     kept, live = inode.kept.data, inode.live.data
     if kept is None or live is None or inode.kept == inode.live:
         return inode.kept
-    return Leaf.file(kept[: len(live)].ljust(len(live), b"\0"))
+    return Leaf.file(kept.ljust(len(live), b"\0"))
 
 
 def _torn(disk: PowerDisk, write: Step) -> Iterator[Left]:

@@ -104,7 +104,11 @@ def _progress(tallies: Sequence[Tally]) -> Iterator[str]:
 
 
 def _requests(count: float) -> str:
-    return "1 request is" if count == 1 else f"{count:g} requests are"
+    return f"{_count(count, 'request')} {'is' if count == 1 else 'are'}"
+
+
+def _count(count: float, noun: str) -> str:
+    return f"{count:g} {noun}{'' if count == 1 else 's'}"
 
 
 def _exits(exits: Sequence[AfterExit]) -> Iterator[str]:
@@ -127,7 +131,7 @@ def _lying(one: AfterExit) -> str:
 
 def _started(one: AfterExit) -> str:
     outcome = "all right" if one.again.outcome == "PASS" else one.again.kind or one.again.outcome
-    return f"one more start: {outcome}, {one.requests} requests"
+    return f"one more start: {outcome}, {_count(one.requests, 'request')}"
 
 
 def _map(result: PowerExploration, model: str, console: Console) -> None:
@@ -141,11 +145,11 @@ def _map(result: PowerExploration, model: str, console: Console) -> None:
         console.print(line, soft_wrap=True)
     found = groups(failing)
     for what, phase, wrong, members in found[:_GROUPS]:
-        count = f"{len(members)} point{'s' if len(members) != 1 else ''}"
+        count = _count(len(members), "point")
         steps = intervals.words(sorted({one.point.k for one in members}))
         say(console, f"  {wrong}: cut before {what}, {phase}: {count}: {steps}")
     if len(found) > _GROUPS:
-        say(console, f"  and {len(found) - _GROUPS} more kinds of place: points_power.jsonl")
+        say(console, f"  and {_count(len(found) - _GROUPS, 'more kind')} of place: points_power.jsonl")
 
 
 def _worst(judged: Sequence[Judged]) -> list[Judged]:
