@@ -70,6 +70,7 @@ bench: $(VENV)/.dev ## speed: ratios measured side by side, and the judge agains
 	$(BIN)/python bench/harness_cost.py
 	$(BIN)/python bench/first_verdict.py
 	$(BIN)/python bench/explore_speed.py
+	$(BIN)/python bench/explore_power.py
 	$(BIN)/python bench/judge_speed.py
 	$(BIN)/python bench/reload_latency.py --out results/reload/latency.json
 	$(BIN)/python bench/reload_throughput.py --json results/reload/throughput.json

@@ -17,6 +17,7 @@ runs out), `done` and `failed` (both final, `due_at` is NULL). So one index over
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -69,11 +70,12 @@ def connect(path: str) -> sqlite3.Connection:
 
     WAL: one file sync per commit instead of three or more, and readers never wait for the crawl.
     synchronous FULL: a commit outlives a power cut. With NORMAL the file would stay sound, but pages
-    already reported as done could be forgotten and fetched again.
+    already reported as done could be forgotten and fetched again. SYNCHRONOUS in the environment sets another
+    level, to see what it costs in a power cut.
     """
     db = sqlite3.connect(path, timeout=30, isolation_level=None)  # None: transactions only where we say so
     db.execute("PRAGMA journal_mode = WAL")
-    db.execute("PRAGMA synchronous = FULL")
+    db.execute(f"PRAGMA synchronous = {os.environ.get('SYNCHRONOUS', 'FULL')}")
     return db
 
 

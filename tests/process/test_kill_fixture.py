@@ -48,7 +48,7 @@ def numbers(verdict: KillVerdict) -> list[int]:
     return [int(one[1]) for one in found if one]
 
 
-def test_kills_are_drawn_from_the_requests_of_the_control_by_seed(bench: Bench) -> None:
+def test_kills_are_drawn_from_the_requests_of_the_control_of_seed(bench: Bench) -> None:
     first, same = (bench(kills=12, signals=["TERM"], seed=3) for _ in range(2))
     other = bench(kills=12, signals=["TERM"])
     assert len(numbers(first)) == 12

@@ -67,6 +67,25 @@ def test_what_is_written_elsewhere_is_nobodys_business(tmp_path: Path) -> None:
     assert [one.path for one in taken] == ["in"]
 
 
+def test_sync_of_the_store_folder_is_told_and_no_step(tmp_path: Path) -> None:
+    taken = python(
+        tmp_path,
+        "import os\n"
+        "open('a', 'w').close(); here = os.open('.', os.O_RDONLY); os.fsync(here); os.fdatasync(here)\n"
+        "os.fsync(os.open('..', os.O_RDONLY)); os.mkdir('d'); os.fsync(os.open('d', os.O_RDONLY))\n",
+    )
+    assert [(one.k, one.call, one.path) for one in taken] == [(1, "openat", "a"), (2, "mkdir", "d"), (3, "fsync", "d")]
+    told = [(one.k, one.n, one.call, one.path) for one in step.read_all(tmp_path / "steps.jsonl")]
+    # It stands where it came, and the sync behind it is still the first that counts.
+    assert told == [
+        (1, 1, "openat", "a"),
+        (0, 0, "fsync", ""),
+        (0, 0, "fdatasync", ""),
+        (2, 1, "mkdir", "d"),
+        (3, 1, "fsync", "d"),
+    ]
+
+
 def test_threads_and_children_are_seen(tmp_path: Path) -> None:
     taken = python(
         tmp_path,

@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from killtest.campaigns.campaign_folder import CampaignFolder, numbered
 from killtest.campaigns.campaign_run import Watcher
 from killtest.campaigns.progress import progress_for
-from killtest.cli import explore_errors, sweep_command
+from killtest.cli import errors_command, power_command, sweep_command
 from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
@@ -47,8 +47,8 @@ from killtest.trace import seccomp
     help="Seconds that each start's clock is ahead of the one before: leases have lapsed. Negative: set back.",
 )
 @click.option("--confirm", type=click.IntRange(0), help="True kills at the most (one for each failing state).")
-@click.option("--errors", is_flag=True, help="Have calls fail (ENOSPC, EIO) instead of kills.")
-@click.option("--every", is_flag=True, help="With --errors: every call, not three of each kind.")
+@errors_command.errors_options
+@power_command.power_options
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1), help="Crawls side by side.")
 @click.option(
     "--results", default="results", show_default=True, type=click.Path(path_type=Path), help="Where campaigns go."
@@ -66,11 +66,9 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     explore_run.check_explorable(who)
     if math.isnan(options["clock"]):
         raise UsageError("--clock nan: how many seconds ahead is each start?")
-    if options["every"] and not options["errors"]:
-        raise UsageError("--every goes with --errors: explore visits every crash point anyway")
     refusal = seccomp.refusal()
-    if refusal and options["errors"]:
-        raise UsageError(f"explore --errors needs seccomp user notification (Linux 5.19): {refusal}")
+    errors_command.check(options, refusal)
+    power_command.check(options, refusal)
     if refusal:
         return _sweep_instead(refusal, words, site_words, options)
     order = Order(
@@ -82,11 +80,11 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
         clock_s=options["clock"],
         confirm=options["confirm"],
     )
-    folder = CampaignFolder(numbered(options["results"], f"explore-{who.name}"))
     told = Told(Console(stderr=True, quiet=options["as_json"]))
+    if options["power"] or options["errors"]:
+        return (power_command if options["power"] else errors_command).run(order, options, told)
+    folder = CampaignFolder(numbered(options["results"], f"explore-{who.name}"))
     try:
-        if options["errors"]:
-            return explore_errors.run(order, options["every"], options["as_json"], folder, told)
         result = explore_run.run(order, folder, told)
         if options["as_json"]:
             click.echo(msgspec.json.encode(explore_run.summary(result) | {"evidence": str(folder.path)}).decode())
@@ -106,7 +104,8 @@ def _sweep_instead(refusal: str, words: tuple[str, ...], site_words: tuple[str, 
         "held and after its response, by true kills; what a kill between two system calls leaves is not seen.",
         err=True,
     )
-    own = {name: value for name, value in options.items() if name not in ("raw", "clock", "confirm", "errors", "every")}
+    ours = ("raw", "clock", "confirm", "errors", "every", "power", "proof")
+    own = {name: value for name, value in options.items() if name not in ours}
     sweep = sweep_command.command.callback
     assert sweep is not None
     code: int = sweep(words=words, site_words=site_words, **own, signals=("KILL",), first=None, fresh=False)

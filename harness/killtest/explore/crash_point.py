@@ -30,8 +30,8 @@ class CrashPoint(msgspec.Struct, frozen=True):
 
     @property
     def trigger(self) -> str | None:
-        """The trigger that kills there; None behind the last step."""
-        return self.step.trigger if self.step else None
+        """The trigger that kills there; None behind the last step, and at a sync of the store folder itself."""
+        return self.step.trigger if self.step and self.step.k else None
 
     @property
     def phase(self) -> str:
@@ -43,7 +43,7 @@ class CrashPoint(msgspec.Struct, frozen=True):
     @property
     def what(self) -> str:
         """The call that does not happen, and on which kind of file."""
-        return "the end" if self.step is None else f"{self.step.call} {pattern(self.step.path)}"
+        return "the end" if self.step is None else f"{self.step.call} {pattern(self.step.path) or 'the store folder'}"
 
 
 def pattern(path: str) -> str:
@@ -51,28 +51,54 @@ def pattern(path: str) -> str:
     return re.sub(r"\b[0-9a-f]{16,}\b|\d+", "N", path)
 
 
+class States:
+    """The distinct states that were met: of each group the first tree; `group` tells which are the same."""
+
+    def __init__(self, group: Callable[[Tree], bytes]) -> None:
+        """None yet."""
+        self._group = group
+        self.trees: dict[bytes, Tree] = {}
+        self._groups: dict[bytes, bytes] = {}
+        self._kept: dict[bytes, int] = {}
+
+    def meet(self, tree: Tree, k: int) -> tuple[bytes, bytes]:
+        """Fingerprints of the tree and of its group. UsageError when the trees up to step `k` are too large to keep."""
+        state = digest(tree)
+        if state not in self._groups:
+            self._groups[state] = self._group(tree)
+        group = self._groups[state]
+        if group not in self.trees:
+            self.trees[group] = tree
+            self._kept |= {leaf.digest: len(leaf.data or b"") for leaf in tree.values()}
+            if sum(self._kept.values()) > _MOST_BYTES:
+                raise UsageError(f"the states up to step {k} hold more than 1 GiB: explore a smaller shop (--site)")
+        return state, group
+
+
+class Arrivals:
+    """The page requests of a recording, in order."""
+
+    def __init__(self, requests: Iterable[Request]) -> None:
+        """Of these requests."""
+        self._asked = sorted((r for r in requests if r.kind == "page"), key=lambda request: request.arrived_s)
+        self._arrived = 0
+
+    def until(self, step: Step | None) -> tuple[int, str | None]:
+        """How many had arrived by that step, no earlier one than before (None: all), and the newest one's path."""
+        asked = self._asked
+        while self._arrived < len(asked) and (step is None or asked[self._arrived].arrived_s <= step.t_s):
+            self._arrived += 1
+        return self._arrived, asked[self._arrived - 1].path if self._arrived else None
+
+
 def points(
     steps: Sequence[Step], requests: Iterable[Request], group: Callable[[Tree], bytes], begin: Tree
 ) -> tuple[list[CrashPoint], dict[bytes, Tree]]:
     """The crash points in order, and of each group of states the first tree; `group` tells which are the same."""
-    asked = sorted((r for r in requests if r.kind == "page"), key=lambda request: request.arrived_s)
+    arrivals, states = Arrivals(requests), States(group)
     found: list[CrashPoint] = []
-    trees: dict[bytes, Tree] = {}
-    groups: dict[bytes, bytes] = {}
-    kept: dict[bytes, int] = {}
-    arrived = 0
     for k, tree in enumerate(boundaries(steps, begin), 1):
         step = steps[k - 1] if k <= len(steps) else None
-        while arrived < len(asked) and (step is None or asked[arrived].arrived_s <= step.t_s):
-            arrived += 1
-        state = digest(tree)
-        if state not in groups:
-            groups[state] = group(tree)
-        if groups[state] not in trees:
-            trees[groups[state]] = tree
-            kept |= {leaf.digest: len(leaf.data or b"") for leaf in tree.values()}
-            if sum(kept.values()) > _MOST_BYTES:
-                raise UsageError(f"the states up to step {k} hold more than 1 GiB: explore a smaller shop (--site)")
-        last = asked[arrived - 1].path if arrived else None
-        found.append(CrashPoint(k, step, arrived, last, state, groups[state]))
-    return found, trees
+        arrived, last = arrivals.until(step)
+        found.append(CrashPoint(k, step, arrived, last, *states.meet(tree, k)))
+    return found, states.trees

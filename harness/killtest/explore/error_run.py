@@ -78,7 +78,7 @@ def run(order: Order, is_every: bool, folder: CampaignFolder, teller: Teller) ->
     began_s = time.monotonic()
     with teller.stage("recording one undisturbed crawl", 1):
         taken = recording.record(order.subject, site, folder.path / "record", Halt())
-    control = explore_run.control_by(order.subject, taken, order.site)
+    control = explore_run.control_of(order.subject, taken, order.site)
     found = error_point.points(taken.steps, taken.requests, taken.begin)
     tried = found if is_every else error_point.chosen(found)
     seconds = {"record": time.monotonic() - began_s}

@@ -103,7 +103,7 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
     began_s = time.monotonic()
     with teller.stage("recording one undisturbed crawl", 1):
         taken = recording.record(order.subject, site, folder.path / "record", Halt())
-    control = control_by(order.subject, taken, order.site)
+    control = control_of(order.subject, taken, order.site)
     seconds["record"], began_s = time.monotonic() - began_s, time.monotonic()
     group = disk.digest if order.raw else Reader(folder.path / "scratch").digest
     found, trees = points(taken.steps, taken.requests, group, taken.begin)
@@ -114,7 +114,7 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
         judged, lines = _by_true_kills(order, found, folder, teller)
     else:
         with teller.stage("starting the crawler on every state", len(trees)) as done:
-            recoveries = recovery.recover_all(trees, _benches(order, site, folder.path, taken), jobs_of(order), done)
+            recoveries = recovery.recover_all(trees, benches_of(order, site, folder.path, taken), jobs_of(order), done)
         derived = judge_all(found, recoveries, taken, control)
         seconds["recover"], began_s = time.monotonic() - began_s, time.monotonic()
         judged, lines = (derived, []) if order.is_derived_only else _confirmed(order, derived, folder, teller)
@@ -127,8 +127,8 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
     return result
 
 
-def control_by(who: Subject, taken: Recording, changes: dict[str, Any]) -> Control:
-    """The recorded crawl as the control; UsageError when it fails, for then no kill is to blame."""
+def control_of(who: Subject, taken: Recording, changes: dict[str, Any]) -> Control:
+    """The recorded crawl is the control; UsageError when it fails, for then no kill is to blame."""
     alone = Planned(who, Schedule("control"), is_control=True)
     found = Evidence(taken.course, taken.truth, taken.requests, 0, is_control=True, effects=taken.effects)
     answer = verdict.judge(found)
@@ -146,7 +146,8 @@ def jobs_of(order: Order) -> int:
     return order.jobs if isolation.prefix() else 1
 
 
-def _benches(order: Order, site: SiteNeeds, place: Path, taken: Recording) -> Callable[[int, Halt], recovery.Bench]:
+def benches_of(order: Order, site: SiteNeeds, place: Path, taken: Recording) -> Callable[[int, Halt], recovery.Bench]:
+    """What opens the n-th bench for states of the recording."""
     return lambda number, halt: recovery.Bench(
         order.subject, site, place / f"bench-{number}", taken.store, order.clock_s, halt
     )
@@ -245,7 +246,7 @@ def _counts(line: Line) -> dict[str, int]:
 
 def write(result: Exploration, folder: Path) -> None:
     """The points as points.jsonl, and the rest as explored.json."""
-    rows = [_row(one) for one in result.judged]
+    rows = [row(one) for one in result.judged]
     (folder / "points.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     (folder / "explored.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary(result)), indent=1) + b"\n")
 
@@ -270,7 +271,8 @@ def summary(result: Exploration) -> dict[str, Any]:
     }
 
 
-def _row(one: Judged) -> dict[str, Any]:
+def row(one: Judged) -> dict[str, Any]:
+    """A point as its line says it."""
     point, step = one.point, one.point.step
     return {
         "k": point.k,

@@ -16,7 +16,7 @@ LIMITS = (
     "A write is there whole or not at all; the kernel can also tear one of several pages.",
     "A restart comes --clock seconds later by its clock (an hour): what a lease that still holds does is not seen.",
     "File modes and times, TMPDIR and whatever lies outside the store folder are not part of a state.",
-    "A second crash during the recovery is not explored, and neither is a power cut, which loses more than a kill.",
+    "A second crash during the recovery is not explored, and neither is a power cut, which loses more: --power.",
 )
 CELL = {
     "PASS": ("█", "green"),
@@ -44,7 +44,7 @@ def mark(one: Judged) -> str:
 def show(result: Exploration, order: Order, console: Console) -> None:
     """Print it."""
     failing = [one for one in result.judged if one.outcome == "FAIL"]
-    _say(
+    say(
         console,
         f"{result.outcome}  {order.subject.name}  {len(failing)} of {len(result.judged)} crash points fail; "
         f"{result.states} distinct states, {result.groups} for a restart; at most "
@@ -56,19 +56,20 @@ def show(result: Exploration, order: Order, console: Console) -> None:
     legend = [Text(CELL[key][0], CELL[key][1]) + Text(f" {_NAMES[key]}") for key in CELL if key in shown]
     console.print(Text("   ").join([Text("one cell for each durable step, in order:"), *legend]), soft_wrap=True)
     for words in group_lines(failing, order):
-        _say(console, words)
-    _say(console, "")
+        say(console, words)
+    say(console, "")
     for doubt in result.doubts:
-        _say(console, f"not trusted: {doubt}")
+        say(console, f"not trusted: {doubt}")
     if result.doubts:
-        _say(console, "the recording does not explain the disk: each point was tried by a true kill instead")
+        say(console, "the recording does not explain the disk: each point was tried by a true kill instead")
     for note in (*result.notes, *LIMITS):
-        _say(console, f"note: {note}", style="dim")
+        say(console, f"note: {note}", style="dim")
     seconds = ", ".join(f"{part} {value:.1f} s" for part, value in result.seconds.items())
-    _say(console, f"time: {seconds}", style="dim")
+    say(console, f"time: {seconds}", style="dim")
 
 
-def _say(console: Console, text: str, style: str = "") -> None:
+def say(console: Console, text: str, style: str = "") -> None:
+    """Print a line as it is."""
     console.print(text, style=style, highlight=False, markup=False, soft_wrap=True)
 
 

@@ -12,6 +12,9 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Paths are relative to the store folder. `offset` None with data means: at the end of the file. `size` is the new
     length of a truncation or the bytes to allocate. `flags` are the call's own. `t_s` is CLOCK_MONOTONIC.
+
+    A sync of the store folder itself has an empty path, and `k` and `n` 0: a kill loses nothing there, so it is no step
+    to kill at, and only a power cut asks for it (docs/power.md).
     """
 
     k: int
@@ -35,5 +38,10 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def read(log: Path) -> list[Step]:
     """The steps of a recording."""
+    return [one for one in read_all(log) if one.k]
+
+
+def read_all(log: Path) -> list[Step]:
+    """The same, and the syncs of the store folder between them."""
     decode = msgspec.json.Decoder(Step).decode
     return [decode(line) for line in log.read_bytes().splitlines()]

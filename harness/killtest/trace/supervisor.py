@@ -138,7 +138,7 @@ class Supervisor:
         try:
             place = self._place(call, notification)
             if place is None:
-                return None
+                return self._sync_of_root(call, notification)
             path, path2 = place
             facts = self._facts(call, tid, notification.args) if path else {}
         except OSError:
@@ -147,6 +147,13 @@ class Supervisor:
         self._counts[ANY] += 1
         k, n = self._counts[ANY], self._counts[call.name]
         return Step(k, n, time.monotonic(), tid, call.name, call.effect, path, path2, **facts)
+
+    def _sync_of_root(self, call: Call, notification: Notification) -> Step | None:
+        """A sync of the root itself, which is written down and not counted; None for anything else."""
+        tid = notification.tid
+        if call.effect != "sync" or memory.file_of(tid, notification.args[call.fd or 0]) != self._root[:-1]:
+            return None
+        return Step(0, 0, time.monotonic(), tid, call.name, call.effect, "")
 
     def _place(self, call: Call, notification: Notification) -> tuple[str, str | None] | None:
         """The files that it is about, below the root; None when none of them is."""
