@@ -82,7 +82,8 @@ def command(words: tuple[str, ...], site_words: tuple[str, ...], **options: Any)
     )
     told = Told(Console(stderr=True, quiet=options["as_json"]))
     if options["power"] or options["errors"]:
-        return (power_command if options["power"] else errors_command).run(order, options, told)
+        visit = power_command.run if options["power"] else errors_command.run
+        return visit(order, options, told)
     folder = CampaignFolder(numbered(options["results"], f"explore-{who.name}"))
     try:
         result = explore_run.run(order, folder, told)

@@ -102,7 +102,9 @@ def run(order: Order, is_every: bool, folder: CampaignFolder, teller: Teller) ->
 
 
 def _judged(point: ErrorPoint, tried: Tried, taken: Recording, control: Control) -> JudgedError:
-    answer = verdict.judge(Evidence(tried.course, taken.truth, tried.requests, 1, is_control=False), control)
+    answer = verdict.judge(
+        Evidence(tried.course, taken.truth, tried.requests, 1, is_control=False, effects=taken.effects), control
+    )
     assert answer.traffic is not None
     findings, errors = exploration.counts(answer), tried.course.errors
     by_itself = {name: count for name, count in findings.items() if name != "unexplained"}

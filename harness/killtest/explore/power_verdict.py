@@ -78,7 +78,7 @@ def after_exit(cuts: Sequence[Cut], recoveries: Mapping[bytes, Recovery], taken:
 
 def _lying(cut: Cut, recovery: Recovery, taken: Recording) -> AfterExit:
     course = msgspec.structs.replace(taken.course, snapshots=(recovery.found,))
-    answer = verdict.judge(Evidence(course, taken.truth, taken.requests, planned_faults=0, is_control=True))
+    answer = verdict.judge(Evidence(course, taken.truth, taken.requests, 0, is_control=True, effects=taken.effects))
     assert answer.data is not None
     return AfterExit(
         cut.model,
