@@ -273,7 +273,8 @@ def test_campaign_mistakes_are_said(text: str, complaint: str, tmp_path: Path) -
 
 def test_unknown_campaign_names_the_known_ones() -> None:
     with pytest.raises(
-        UsageError, match="unknown campaign 'artcle'; there are: article, comparison, jobdir, mixed, quick"
+        UsageError,
+        match="unknown campaign 'artcle'; there are: article, comparison, jobdir, misbehaviour, mixed, quick",
     ):
         campaign.find("artcle")
 
