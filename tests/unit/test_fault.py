@@ -208,7 +208,7 @@ def test_sequence_keeps_the_delays() -> None:
         ("request:5 enospc KILL", '"KILL" can\'t stand behind enospc'),
         ("request:5 enospc scope=pid", '"scope=pid" can\'t stand behind enospc'),
         ("request:5 enospc, KILL", "it stands alone, a fault each"),
-        ("request:5 bump:/a, enospc", "a misbehaviour or hardship stands alone"),
+        ("request:5 bump:/a, enospc", "a misbehaviour stands alone, and a hardship too"),
         ("request:5 enospc*0", "written as enospc, eio, enospc*1 or memory:256M"),
         ("syscall:unlink#2 enospc", "unlink does not fail with ENOSPC"),
         ("syscall:bind#2 eio", "bind does not fail with EIO"),

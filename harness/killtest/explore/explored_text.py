@@ -14,7 +14,7 @@ LIMITS = (
     "Only the subject's own folder is looked at: state in another server (Redis, PostgreSQL) needs true kills there.",
     "Writes through mmap and io_uring are not seen; a recording that they change is not trusted, and it says so.",
     "A write is there whole or not at all; the kernel can also tear one of several pages.",
-    "A restart comes --clock seconds later by its clock (an hour): what a lease that still holds does is not seen.",
+    "A restart comes --clock seconds later by its clock, an hour: what a lease that still holds does is not seen.",
     "File modes and times, TMPDIR and whatever lies outside the store folder are not part of a state.",
     "A second crash during the recovery is not explored, and neither is a power cut, which loses more: --power.",
 )

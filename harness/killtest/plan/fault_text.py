@@ -190,7 +190,7 @@ class _Actions(msgspec.Struct, frozen=True):
 def _parse_actions(words: str, text: str) -> _Actions:
     parts = [word.strip() for word in words.split(",")]
     if any(misdeed.is_misdeed(word) or hardship.is_hardship(word) for word in parts):
-        raise UsageError(f'fault "{text}": a misbehaviour or hardship stands alone; write a fault each')
+        raise UsageError(f'fault "{text}": a misbehaviour stands alone, and a hardship too; write a fault each')
     clocks = [moved_s for word in parts if (moved_s := _clock_s(word, text)) is not None]
     if len(clocks) > 1:
         raise UsageError(f'fault "{text}": one clock at the most; those of several faults add up')
