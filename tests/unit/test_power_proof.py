@@ -1,5 +1,7 @@
 """Which moments are tried on a real disk, and what is said of them."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +22,7 @@ def test_sample_is_spread_over_the_recording_and_ends_behind_it(steps: int, coun
     numbers = [one.k for one in chosen if one is not None]
     assert len(numbers) == min(steps, count)
     assert numbers == sorted(set(numbers))
-    gaps = {later - earlier for earlier, later in zip(numbers, numbers[1:], strict=False)}
+    gaps = {later - earlier for earlier, later in pairwise(numbers)}
     assert not gaps or max(gaps) - min(gaps) <= 1
 
 
@@ -33,8 +35,8 @@ def test_sample_is_spread_over_the_recording_and_ends_behind_it(steps: int, coun
         ),
         (
             RealCut(None, "the end", FLUSHED, (), ("a", "b"), None, "FAIL", "2 lost"),
-            "  ext4, journal flushed: right after the exit: other than said: a, b, a store that can't be read; "
-            "FAIL 2 lost after a start",
+            "  ext4, journal flushed: right after the exit: other than said: a, b, a store that can't be read; FAIL 2 lost "
+            "after a start",
         ),
         (
             RealCut(3, "write a", ALONE, problem="this crawl did not get there"),
