@@ -34,9 +34,12 @@ def test_sample_is_spread_over_the_recording_and_ends_behind_it(steps: int, coun
             "  ext4: before step 3, write a: as said, 2 rows; PASS after a start",
         ),
         (
-            RealCut(None, "the end", FLUSHED, (), ("a", "b"), None, "FAIL", "2 lost"),
-            "  ext4, journal flushed: right after the exit: other than said: a, b, a store that can't be read; FAIL 2 lost "
-            "after a start",
+            RealCut(None, "the end", FLUSHED, (), ("a",), 1, "FAIL", "2 lost"),
+            "  ext4, journal flushed: right after the exit: other than said: a, 1 row; FAIL 2 lost after a start",
+        ),
+        (
+            RealCut(4, "fsync a", ALONE, outcome="PASS"),
+            "  ext4: before step 4, fsync a: as said, a store that can't be read; PASS after a start",
         ),
         (
             RealCut(3, "write a", ALONE, problem="this crawl did not get there"),

@@ -248,5 +248,5 @@ def _line(one: RealCut) -> str:
     if one.problem:
         return f"{where}: not tried: {one.problem}"
     found = f"other than said: {', '.join(one.differs)}" if one.differs else "as said"
-    rows = "a store that can't be read" if one.rows is None else f"{one.rows} rows"
+    rows = "a store that can't be read" if one.rows is None else f"{one.rows} row{'' if one.rows == 1 else 's'}"
     return f"{where}: {found}, {rows}; {f'FAIL {one.kind}' if one.outcome == 'FAIL' else one.outcome} after a start"
