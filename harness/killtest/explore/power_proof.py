@@ -29,6 +29,7 @@ from killtest.trace.step import Step
 from killtest.trace.supervisor import ANY
 
 _PARTS_S = 30.0
+_PLACE = "real-disk"
 # What was flushed when the power went, in words, and the name of the model that says what is left then.
 _CUTS = {ext4_disk.NOTHING_FLUSHED: "ext4", ext4_disk.LOG_FLUSHED: "ext4, journal flushed"}
 
@@ -61,8 +62,9 @@ class Proof(msgspec.Struct, frozen=True):
 
 class _Found(msgspec.Struct, frozen=True):
     cut: RealCut
-    point: CrashPoint
-    tree: Tree
+    # Of one that was tried.
+    point: CrashPoint | None = None
+    tree: Tree = {}
 
 
 def refusal() -> str:
@@ -87,28 +89,42 @@ def prove(trials: Trials, count: int, teller: Teller) -> Proof:
         return Proof(refusal=no)
     chosen, halt = sample(trials.taken.steps, count), Halt()
     words = "cutting the power of a real ext4"
-    # A thread, for its mounts are seen by nobody else and end with it.
-    with teller.stage(words, len(chosen) * len(_CUTS)) as done, ThreadPoolExecutor(1) as pool:
-        future = pool.submit(_cut_all, trials, chosen, halt, done)
-        try:
-            found = future.result()
-        except OSError as error:
-            return Proof(refusal=str(error))
-        except BaseException:
-            halt.call()
-            raise
-    shutil.rmtree(trials.place / "real-disk", ignore_errors=True)
+    try:
+        # A thread, for its mounts are seen by nobody else and end with it.
+        with teller.stage(words, len(chosen) * len(_CUTS)) as done, ThreadPoolExecutor(1) as pool:
+            future = pool.submit(_cut_all, trials, chosen, halt, done)
+            try:
+                found = future.result()
+            except OSError as error:
+                return Proof(refusal=str(error))
+            except BaseException:
+                halt.call()
+                raise
+    finally:
+        shutil.rmtree(trials.place / _PLACE, ignore_errors=True)
     return Proof(_judged(found, trials))
 
 
 def _cut_all(trials: Trials, chosen: Sequence[Step | None], halt: Halt, done: Callable[[], None]) -> list[_Found]:
+    """Every cut. OSError when this machine makes no disk; a failure of ours is the problem of that one cut."""
     ext4_disk.make_mounts_private()
     found = []
     for step in chosen:
         for flag in _CUTS:
-            found.append(_cut(trials, step, flag, halt))
+            try:
+                found.append(_cut(trials, step, flag, halt))
+            except HarnessFailure as error:
+                found.append(_untried(step, flag, str(error)))
             done()
     return found
+
+
+def _untried(step: Step | None, flag: int, problem: str) -> _Found:
+    return _Found(RealCut(step.k if step else None, _what(step), _CUTS[flag], problem=problem))
+
+
+def _what(step: Step | None) -> str:
+    return f"{step.call} {step.path}" if step else "the end"
 
 
 def sample(recorded: Sequence[Step], count: int) -> list[Step | None]:
@@ -119,7 +135,7 @@ def sample(recorded: Sequence[Step], count: int) -> list[Step | None]:
 
 def _cut(trials: Trials, step: Step | None, flag: int, halt: Halt) -> _Found:
     """Crawl on a disk of its own up to that step, cut the power, and see what is left."""
-    place, taken = trials.place / "real-disk", trials.taken
+    place, taken = trials.place / _PLACE, trials.taken
     shutil.rmtree(place, ignore_errors=True)
     disk = Ext4Disk(place / "disk")
     try:
@@ -133,11 +149,11 @@ def _cut(trials: Trials, step: Step | None, flag: int, halt: Halt) -> _Found:
         real = tree_folder.read(disk.root / "store")
     finally:
         disk.close()
-    cut = RealCut(step.k if step else None, f"{step.call} {step.path}" if step else "the end", _CUTS[flag])
+    if problem:
+        return _untried(step, flag, problem)
     state, (arrived, last) = digest(real), Arrivals(taken.requests).until(step)
     point = CrashPoint(step.k if step else len(taken.steps) + 1, step, arrived, last, state, state)
-    if problem:
-        return _Found(msgspec.structs.replace(cut, problem=problem), point, {})
+    cut = RealCut(step.k if step else None, _what(step), _CUTS[flag])
     model = _as_run(place / "trial" / "steps-0.jsonl", taken.begin, step)
     return _Found(_compared(cut, model, real, flag), point, real)
 
@@ -195,18 +211,20 @@ def _compared(cut: RealCut, disk: PowerDisk, real: Tree, flag: int) -> RealCut:
 def _judged(found: Sequence[_Found], trials: Trials) -> list[RealCut]:
     """Start the crawler on what was left."""
     order, taken = trials.order, trials.taken
-    tried = [one for one in found if not one.cut.problem]
+    points = [one.point for one in found if one.point is not None]
+    trees = {one.point.group: one.tree for one in found if one.point is not None}
     benches = explore_run.benches_of(order, trials.site, trials.place / "proof", taken)
-    trees = {one.point.group: one.tree for one in tried}
     recoveries = recover_all(trees, benches, explore_run.jobs_of(order), lambda: None)
     shutil.rmtree(trials.place / "proof", ignore_errors=True)
-    verdicts = iter(judge_all([one.point for one in tried], recoveries, taken, trials.control))
-    return [one.cut if one.cut.problem else _came(one, recoveries[one.point.group], next(verdicts)) for one in found]
+    verdicts = iter(judge_all(points, recoveries, taken, trials.control))
+    return [
+        one.cut if one.point is None else _came(one.cut, recoveries[one.point.group], next(verdicts)) for one in found
+    ]
 
 
-def _came(one: _Found, recovery: Recovery, judged: Judged) -> RealCut:
+def _came(cut: RealCut, recovery: Recovery, judged: Judged) -> RealCut:
     rows = None if recovery.found.error else len(recovery.found.rows)
-    return msgspec.structs.replace(one.cut, rows=rows, outcome=judged.outcome, kind=judged.kind)
+    return msgspec.structs.replace(cut, rows=rows, outcome=judged.outcome, kind=judged.kind)
 
 
 def lines(proof: Proof | None) -> Iterator[str]:
@@ -230,5 +248,5 @@ def _line(one: RealCut) -> str:
     if one.problem:
         return f"{where}: not tried: {one.problem}"
     found = f"other than said: {', '.join(one.differs)}" if one.differs else "as said"
-    rows = "a store that can't be read" if one.rows is None else f"{one.rows} rows"
+    rows = "a store that can't be read" if one.rows is None else f"{one.rows} row{'' if one.rows == 1 else 's'}"
     return f"{where}: {found}, {rows}; {f'FAIL {one.kind}' if one.outcome == 'FAIL' else one.outcome} after a start"
