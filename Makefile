@@ -71,6 +71,7 @@ bench: $(VENV)/.dev ## speed: ratios measured side by side, and the judge agains
 	$(BIN)/python bench/first_verdict.py
 	$(BIN)/python bench/explore_speed.py
 	$(BIN)/python bench/judge_speed.py
+	$(BIN)/python bench/report_size.py
 	$(BIN)/python bench/reload_latency.py --out results/reload/latency.json
 	$(BIN)/python bench/reload_throughput.py --json results/reload/throughput.json
 

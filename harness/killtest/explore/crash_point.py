@@ -1,7 +1,7 @@
 """The crash points of a recording: the moment before each durable step, and the one behind the last."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -18,7 +18,8 @@ class CrashPoint(msgspec.Struct, frozen=True):
     """One crash point: a kill right before the step `k` (behind the last step `step` is None).
 
     `requests` are the page requests that had arrived, `last_request` the path of the newest; `state` says which state
-    is on disk then, and `group` which ones are the same for a restart.
+    is on disk then, and `group` which ones are the same for a restart. `files` are the paths on disk with their sizes
+    in bytes (None: no file), at the first point of each state.
     """
 
     k: int
@@ -27,6 +28,7 @@ class CrashPoint(msgspec.Struct, frozen=True):
     last_request: str | None
     state: bytes
     group: bytes
+    files: Mapping[str, int | None] | None = None
 
     @property
     def trigger(self) -> str | None:
@@ -65,14 +67,15 @@ def points(
         step = steps[k - 1] if k <= len(steps) else None
         while arrived < len(asked) and (step is None or asked[arrived].arrived_s <= step.t_s):
             arrived += 1
-        state = digest(tree)
+        state, files = digest(tree), None
         if state not in groups:
             groups[state] = group(tree)
+            files = {path: None if leaf.data is None else len(leaf.data) for path, leaf in sorted(tree.items())}
         if groups[state] not in trees:
             trees[groups[state]] = tree
             kept |= {leaf.digest: len(leaf.data or b"") for leaf in tree.values()}
             if sum(kept.values()) > _MOST_BYTES:
                 raise UsageError(f"the states up to step {k} hold more than 1 GiB: explore a smaller shop (--site)")
         last = asked[arrived - 1].path if arrived else None
-        found.append(CrashPoint(k, step, arrived, last, state, groups[state]))
+        found.append(CrashPoint(k, step, arrived, last, state, groups[state], files))
     return found, trees

@@ -123,7 +123,7 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
         shutil.rmtree(place)
     states = len({point.state for point in found})
     result = Exploration(judged, states, len(trees), taken.doubts, _notes(order), seconds, lines)
-    write(result, folder.path)
+    write(result, order, folder.path)
     return result
 
 
@@ -240,9 +240,9 @@ def _counts(line: Line) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def write(result: Exploration, folder: Path) -> None:
+def write(result: Exploration, order: Order, folder: Path) -> None:
     """The points as points.jsonl, and the rest as explored.json."""
-    rows = [_row(one) for one in result.judged]
+    rows = [_row(one, order) for one in result.judged]
     (folder / "points.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     (folder / "explored.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary(result)), indent=1) + b"\n")
 
@@ -267,7 +267,7 @@ def summary(result: Exploration) -> dict[str, Any]:
     }
 
 
-def _row(one: Judged) -> dict[str, Any]:
+def _row(one: Judged, order: Order) -> dict[str, Any]:
     point, step = one.point, one.point.step
     return {
         "k": point.k,
@@ -287,4 +287,6 @@ def _row(one: Judged) -> dict[str, Any]:
         "requests": one.requests,
         "starts": one.starts,
         "confirmed": one.confirmed,
+        "files": point.files,
+        "reproduce": reproduce_at(point, order) if point.trigger else None,
     }
