@@ -72,6 +72,7 @@ bench: $(VENV)/.dev ## speed: ratios measured side by side, and the judge agains
 	$(BIN)/python bench/explore_speed.py
 	$(BIN)/python bench/explore_power.py
 	$(BIN)/python bench/judge_speed.py
+	$(BIN)/python bench/report_size.py
 	$(BIN)/python bench/reload_latency.py --out results/reload/latency.json
 	$(BIN)/python bench/reload_throughput.py --json results/reload/throughput.json
 
@@ -95,7 +96,7 @@ mutation: $(VENV)/.mutation ## change the judge's code in a thousand ways: how m
 
 lock: $(VENV)/.dev ## write requirements/*.lock anew from pyproject.toml
 	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra reload --extra editable -o requirements/run.lock pyproject.toml
-	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra reload --extra postgres --extra editable --extra dev -c requirements/run.lock -o requirements/dev.lock pyproject.toml
+	$(BIN)/pip-compile $(LOCK_FLAGS) --extra report --extra scrapy --extra explore --extra reload --extra postgres --extra notebooks --extra editable --extra dev -c requirements/run.lock -o requirements/dev.lock pyproject.toml
 	$(BIN)/pip-compile $(LOCK_FLAGS) --extra mutation -c requirements/dev.lock -o requirements/mutation.lock pyproject.toml
 LOCK_FLAGS := -q --generate-hashes --no-emit-index-url --no-emit-find-links --strip-extras --allow-unsafe
 

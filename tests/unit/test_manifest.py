@@ -202,7 +202,7 @@ def campaign_file(tmp_path: Path, text: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("name", ["article", "comparison", "jobdir", "mixed", "quick"])
+@pytest.mark.parametrize("name", ["article", "comparison", "jobdir", "mixed", "mtbf", "quick"])
 def test_shipped_campaigns_are_sound(name: str) -> None:
     spec = campaign.load(campaign.find(name))
     assert spec.name == name
@@ -274,7 +274,7 @@ def test_campaign_mistakes_are_said(text: str, complaint: str, tmp_path: Path) -
 def test_unknown_campaign_names_the_known_ones() -> None:
     with pytest.raises(
         UsageError,
-        match="unknown campaign 'artcle'; there are: article, comparison, jobdir, misbehaviour, mixed, quick",
+        match="unknown campaign 'artcle'; there are: article, comparison, jobdir, misbehaviour, mixed, mtbf, quick",
     ):
         campaign.find("artcle")
 

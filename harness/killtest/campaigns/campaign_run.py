@@ -122,7 +122,9 @@ class _Runner:
         line = to_line(planned, spec.name, answer, found)
         line["machine"] = msgspec.to_builtins(weather)
         line["evidence"] = f"trials/{planned.id}" if _is_kept(spec, line) else None
-        line["reproduce"] = reproduce(planned, str(folder.path / SPEC), site_words(planned, spec.site))
+        line["reproduce"] = reproduce(
+            planned, str(folder.path / SPEC), [*site_words(planned, spec.site), *limit_words(spec)]
+        )
         return line
 
 
@@ -198,6 +200,11 @@ def site_words(planned: Planned, changes: Mapping[str, Any]) -> list[str]:
     """The `--site` words of a campaign's changes to the site, where they change anything for this subject."""
     needs = msgspec.to_builtins(planned.subject.site)
     return [word for key, value in changes.items() if needs[key] != value for word in ("--site", f"{key}={value}")]
+
+
+def limit_words(spec: Spec) -> list[str]:
+    """The `--total-s` words of a campaign that sets how long a trial may last."""
+    return [] if spec.total_s is None else ["--total-s", f"{spec.total_s:g}"]
 
 
 def judge_again(folder: Path, line: Line, control: Control | None) -> tuple[Evidence, Verdict]:

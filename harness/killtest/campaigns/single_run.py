@@ -28,7 +28,8 @@ class Order(msgspec.Struct, frozen=True):
     `rule` gives one schedule: its `faults`, or without them `kills` draws among the page requests of the
     first control, whatever its `between` says; None for the controls alone. `site` changes what the manifest
     asks for. `heading` says who asked, `argv` how. With `has_manifest` the subject is described by a file
-    beside its evidence, for a subject that no command line can name.
+    beside its evidence, for a subject that no command line can name. `total_s` is how long a trial may last, if not as
+    long as the manifest says.
     """
 
     subject: Subject
@@ -39,6 +40,7 @@ class Order(msgspec.Struct, frozen=True):
     controls: int = 2
     seed: str = "1"
     has_manifest: bool = False
+    total_s: float | None = None
 
 
 def run(order: Order, results: Path, watcher: Watcher) -> tuple[Line, Path]:
@@ -105,6 +107,7 @@ def _spec(order: Order, name: str, rule: Rule | None) -> Spec:
         controls=controls,
         keep="always",
         site=order.site,
+        total_s=order.total_s,
     )
 
 

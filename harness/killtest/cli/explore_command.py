@@ -25,6 +25,7 @@ from killtest.plan import subject
 from killtest.plan.each_request import SMALL
 from killtest.report.crash_map import crash_map
 from killtest.report.figure import image
+from killtest.report.pages.campaign_pages import write_pages
 from killtest.trace import seccomp
 
 
@@ -114,14 +115,15 @@ def _sweep_instead(refusal: str, words: tuple[str, ...], site_words: tuple[str, 
 
 
 def _draw(result: Exploration, name: str, folder: Path) -> str:
-    """Write the map as a figure; its name, or nothing where matplotlib is missing."""
+    """Write the map as a figure and as a page; their names, or nothing where the packages for it are missing."""
     if subject.missing_of_extra("report"):
         return ""
     failing = sum(one.outcome == "FAIL" for one in result.judged)
     title = f"{name}: a kill before each of {len(result.judged)} durable steps; {failing} fail"
     drawing = crash_map([explored_text.mark(one) for one in result.judged], title)
     (folder / "map.svg").write_bytes(image(drawing, "svg"))
-    return ", map.svg"
+    write_pages(folder, result.lines)
+    return ", map.svg, map.html"
 
 
 class Told:

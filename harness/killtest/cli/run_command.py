@@ -29,6 +29,7 @@ EXIT_CODES = {"PASS": 0, "FAIL": 1, "UNKNOWN": 3}
 @click.option(
     "--site", "site_words", multiple=True, metavar="KEY=VALUE", help="Change the shop: latency_ms=3, list_pages=3."
 )
+@click.option("--total-s", type=click.FloatRange(min=0, min_open=True), help="How long a trial may last at the most.")
 @store_options
 @click.option("--controls", default=2, show_default=True, type=click.IntRange(0), help="Fault-free runs judged first.")
 @click.option(
@@ -49,6 +50,7 @@ def command(words: tuple[str, ...], faults: tuple[str, ...], schedule_file: str 
         heading="What `killtest run` was asked for.",
         site=site_changes(options["site_words"]),
         controls=options["controls"],
+        total_s=options["total_s"],
     )
     story = Story(quiet=options["as_json"])
     verdict, folder = single_run.run(order, options["results"], story)

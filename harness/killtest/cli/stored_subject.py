@@ -12,7 +12,7 @@ from killtest.cli import run_command
 from killtest.cli.subject_words import subject_of
 from killtest.errors import UsageError
 from killtest.plan import subject
-from killtest.plan.manifest import Subject
+from killtest.plan.manifest import Subject, within
 
 
 def subject_for(trial: StoredTrial, words: tuple[str, ...], options: dict[str, Any]) -> Subject:
@@ -20,7 +20,7 @@ def subject_for(trial: StoredTrial, words: tuple[str, ...], options: dict[str, A
 
     UsageError when that one is not there any more, or can't be run.
     """
-    who = subject_of(words, options) if words or options["store"] else _of_old(trial)
+    who = within(trial.spec.total_s, subject_of(words, options) if words or options["store"] else _of_old(trial))
     subject.check_runnable(who)
     return who
 

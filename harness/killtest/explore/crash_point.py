@@ -1,7 +1,7 @@
 """The crash points of a recording: the moment before each durable step, and the one behind the last."""
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -12,13 +12,16 @@ from killtest.trace.step import Step
 
 # Distinct contents are kept once each; beyond this a machine of the usual size begins to swap.
 _MOST_BYTES = 1 << 30
+Files = Mapping[str, int | None]
+"""Paths on disk with their sizes in bytes; None for what is no file."""
 
 
 class CrashPoint(msgspec.Struct, frozen=True):
     """One crash point: a kill right before the step `k` (behind the last step `step` is None).
 
     `requests` are the page requests that had arrived, `last_request` the path of the newest; `state` says which state
-    is on disk then, and `group` which ones are the same for a restart.
+    is on disk then, and `group` which ones are the same for a restart. `files` are the paths on disk with their sizes
+    in bytes (None: no file), at the first point of each state.
     """
 
     k: int
@@ -27,6 +30,7 @@ class CrashPoint(msgspec.Struct, frozen=True):
     last_request: str | None
     state: bytes
     group: bytes
+    files: Files | None = None
 
     @property
     def trigger(self) -> str | None:
@@ -61,18 +65,22 @@ class States:
         self._groups: dict[bytes, bytes] = {}
         self._kept: dict[bytes, int] = {}
 
-    def meet(self, tree: Tree, k: int) -> tuple[bytes, bytes]:
-        """Fingerprints of the tree and of its group. UsageError when the trees up to step `k` are too large to keep."""
-        state = digest(tree)
+    def meet(self, tree: Tree, k: int) -> tuple[bytes, bytes, Files | None]:
+        """Fingerprints of the tree and of its group, and what lies there the first time that the state is met.
+
+        UsageError when the trees up to step `k` are too large to keep.
+        """
+        state, files = digest(tree), None
         if state not in self._groups:
             self._groups[state] = self._group(tree)
+            files = {path: None if leaf.data is None else len(leaf.data) for path, leaf in sorted(tree.items())}
         group = self._groups[state]
         if group not in self.trees:
             self.trees[group] = tree
             self._kept |= {leaf.digest: len(leaf.data or b"") for leaf in tree.values()}
             if sum(self._kept.values()) > _MOST_BYTES:
                 raise UsageError(f"the states up to step {k} hold more than 1 GiB: explore a smaller shop (--site)")
-        return state, group
+        return state, group, files
 
 
 class Arrivals:

@@ -123,7 +123,7 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
         shutil.rmtree(place)
     states = len({point.state for point in found})
     result = Exploration(judged, states, len(trees), taken.doubts, notes_of(order), seconds, lines)
-    write(result, folder.path)
+    write(result, order, folder.path)
     return result
 
 
@@ -244,9 +244,9 @@ def _counts(line: Line) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def write(result: Exploration, folder: Path) -> None:
+def write(result: Exploration, order: Order, folder: Path) -> None:
     """The points as points.jsonl, and the rest as explored.json."""
-    rows = [row(one) for one in result.judged]
+    rows = [row(one, order) for one in result.judged]
     (folder / "points.jsonl").write_bytes(b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
     (folder / "explored.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary(result)), indent=1) + b"\n")
 
@@ -271,8 +271,8 @@ def summary(result: Exploration) -> dict[str, Any]:
     }
 
 
-def row(one: Judged) -> dict[str, Any]:
-    """A point as its line says it."""
+def row(one: Judged, order: Order | None = None) -> dict[str, Any]:
+    """A point as its line says it; `order` for one that a command can reproduce."""
     point, step = one.point, one.point.step
     return {
         "k": point.k,
@@ -292,4 +292,6 @@ def row(one: Judged) -> dict[str, Any]:
         "requests": one.requests,
         "starts": one.starts,
         "confirmed": one.confirmed,
+        "files": point.files,
+        "reproduce": reproduce_at(point, order) if order and point.trigger else None,
     }

@@ -11,7 +11,7 @@ from msgspec import Meta
 
 from killtest import toml_file
 from killtest.errors import UsageError
-from killtest.plan.manifest import SiteNeeds, Subject
+from killtest.plan.manifest import Positive, SiteNeeds, Subject, within
 from killtest.plan.schedule import Name, Rule, Schedule, draw
 from killtest.plan.subject import data_folder
 from killtest.plan.suitability import check_faults
@@ -20,7 +20,10 @@ SCHEMA = 1
 
 
 class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A campaign file. `site` overrides what each manifest asks for; `keep` says whose evidence stays on disk."""
+    """A campaign file. `site` overrides what each manifest asks for; `keep` says whose evidence stays on disk.
+
+    `total_s` replaces how long a trial of each subject may last, in seconds.
+    """
 
     name: Name
     subjects: Annotated[tuple[str, ...], Meta(min_length=1)]
@@ -33,6 +36,7 @@ class Spec(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     site: dict[str, Any] = {}
     schema: int = SCHEMA
     drawn: tuple[Schedule, ...] = ()
+    total_s: Positive | None = None
 
 
 class Planned(msgspec.Struct, frozen=True):
@@ -84,6 +88,7 @@ def load(path: Path) -> Spec:
 def text_of(spec: Spec, head: str) -> str:
     """The specification as a campaign file, below the comment `head`; for campaigns that no file describes."""
     table: dict[str, Any] = {"schema": spec.schema, "name": spec.name, "subjects": list(spec.subjects)}
+    table |= {} if spec.total_s is None else {"total_s": spec.total_s}
     table |= {"controls": spec.controls, "again": spec.again, "keep": spec.keep, "seed": spec.seed}
     table["site"] = spec.site
     table["schedules"] = [_said(rule) for rule in spec.schedules]
@@ -119,15 +124,26 @@ def plan(spec: Spec, subjects: dict[str, Subject]) -> list[Planned]:
 
     UsageError for two trials of one name, and for a fault that its subject or the shop can't have.
     """
+    subjects = {name: within(spec.total_s, who) for name, who in subjects.items()}
     trials = [control for name in spec.subjects for control in controls_of(spec, subjects[name])]
     for rule in spec.schedules:
         for schedule in draw(rule, spec.seed):
             wanted = [subjects[name] for name in spec.subjects if name in (rule.subjects or spec.subjects)]
             for subject in wanted:
+                _check_length(rule, subject, spec.name)
                 check_faults(schedule.faults, subject, site_of(subject.site, spec.site, spec.name), spec.name)
             trials += [Planned(subject, schedule, again=rule.again) for subject in wanted]
     _refuse_repeats([planned.id for planned in trials], f"{spec.name}: two trials would be called")
     return trials
+
+
+def _check_length(rule: Rule, subject: Subject, source: str) -> None:
+    """UsageError where a trial could outlast kills that are to go on until it ends."""
+    if rule.mtbf_s is not None and subject.limits.total_s > rule.within_s:
+        raise UsageError(
+            f"{source}: group {rule.group}: kills are drawn for {rule.within_s:g} s, a trial of {subject.name} may "
+            f"last {subject.limits.total_s:g} s; set within_s, or the campaign's total_s"
+        )
 
 
 def controls_of(spec: Spec, subject: Subject) -> list[Planned]:

@@ -148,6 +148,13 @@ class Subject(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str | None = None
 
 
+def within(total_s: float | None, who: Subject) -> Subject:
+    """The subject with trials of at most `total_s` seconds; as it is for None."""
+    if total_s is None:
+        return who
+    return msgspec.structs.replace(who, limits=msgspec.structs.replace(who.limits, total_s=total_s))
+
+
 def load(path: Path, variant: str | None = None) -> Subject:
     """The subject described by the manifest at `path`, with the changes of `variant` applied."""
     table = toml_file.load(path)

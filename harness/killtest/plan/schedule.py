@@ -1,6 +1,7 @@
 """Schedules: the ordered faults of one trial, complete before the first process starts."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -10,6 +11,7 @@ from msgspec import Meta
 from killtest.errors import UsageError
 from killtest.plan.fault import SIGNALS, Fault, Trigger
 from killtest.plan.fault_text import parse
+from killtest.plan.kill_rate import group_of, triggers
 
 SCHEMA = 1
 DrawnTrigger = Literal["after", "first", "request", "response"]
@@ -49,6 +51,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     whatever `faults` come first.
     `subjects` limits the group to some of the campaign's subjects. `again` is how many undisturbed starts follow each
     trial of it that has finished; its verdict is that of the trial before them.
+    `mtbf_s` draws kills that are so many seconds apart on average, exponentially distributed, as many as last
+    `within_s` seconds; the group is called after it, `mtbf-0.5`.
     """
 
     group: Name
@@ -63,6 +67,8 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     each: bool = False
     subjects: tuple[str, ...] = ()
     again: Annotated[int, Meta(ge=0)] = 0
+    mtbf_s: Annotated[float, Meta(ge=0.01, lt=1e5)] | None = None
+    within_s: Annotated[float, Meta(gt=0, le=86400)] = 120.0
 
     def __post_init__(self) -> None:
         """Refuse what can't be drawn, before anything runs."""
@@ -79,6 +85,10 @@ class Rule(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             raise ValueError(f"between: {low} to {high} are no request numbers")
         if self.each:
             self._check_each()
+        if self.mtbf_s is not None and (self.faults or self.each or self.actions):
+            raise ValueError("mtbf_s: draws the faults of a group by itself; leave out faults, each and actions")
+        if self.mtbf_s is not None and self.group != group_of(self.mtbf_s):
+            raise ValueError(f"mtbf_s: a report knows the mean by the name: group = {group_of(self.mtbf_s)!r}")
 
     def _check_each(self) -> None:
         if self.trigger not in ("request", "response"):
@@ -113,14 +123,22 @@ def _only(rule: Rule, n: int) -> Schedule:
 
 def _draw_faults(rule: Rule, source: random.Random) -> list[Fault]:
     drawn = []
-    for index in range(rule.kills):
-        trigger = _draw_trigger(rule, source)
+    for index, trigger in enumerate(_draw_triggers(rule, source)):
         in_turn = rule.blows[index % len(rule.blows)]
         drawn.append((trigger, source.choice(rule.blows) if rule.order == "drawn" else in_turn))
-    triggers = [trigger for trigger, _ in drawn]
+    moments = [trigger for trigger, _ in drawn]
     if rule.actions:
-        triggers.sort(key=lambda trigger: (trigger.offset_s, trigger.n))
-    return [parse(f"{trigger.text} {blow}") for trigger, (_, blow) in zip(triggers, drawn, strict=True)]
+        moments.sort(key=lambda trigger: (trigger.offset_s, trigger.n))
+    return [parse(f"{trigger.text} {blow}") for trigger, (_, blow) in zip(moments, drawn, strict=True)]
+
+
+def _draw_triggers(rule: Rule, source: random.Random) -> Iterator[Trigger]:
+    """One after another: a drawn signal takes its draw from the same source, between two of them."""
+    if rule.mtbf_s is not None:
+        yield from triggers(rule.mtbf_s, rule.within_s, source)
+        return
+    for _ in range(rule.kills):
+        yield _draw_trigger(rule, source)
 
 
 def _draw_trigger(rule: Rule, source: random.Random) -> Trigger:

@@ -30,13 +30,13 @@ Plan = Mapping[tuple[str, str], Collection[str]]
 
 
 def require_report_packages() -> None:
-    """Check that pandas, tabulate and matplotlib can be imported; UsageError naming the extra if not."""
-    for name in ("pandas", "tabulate", "matplotlib"):
+    """Check that the packages of tables, figures and pages can be imported; UsageError naming the extra if not."""
+    for name in ("pandas", "tabulate", "matplotlib", "vl_convert"):
         try:
             importlib.import_module(name)
         except ImportError as error:
             raise UsageError(
-                f"tables and figures need {name}, which can't be imported: pip install 'killtest[report]'"
+                f"tables, figures and pages need {name}, which can't be imported: pip install 'killtest[report]'"
             ) from error
 
 

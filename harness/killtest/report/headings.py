@@ -61,6 +61,11 @@ ENGLISH: dict[str, str] = {
     "overlap": "overlap",
     "late": "late",
     "wall_s": "wall time (s)",
+    "mtbf_s": "mean between kills (s)",
+    "judged": "judged",
+    "finished": "finished",
+    "finished_right": "of these right",
+    "never_rate": "never finished [95 %]",
     "kills_planned": "kills planned",
     "kills_struck": "struck",
     "kills_after_first": "after the first request",
@@ -85,6 +90,7 @@ ENGLISH: dict[str, str] = {
     "unreadable": "unreadable",
     "not_tried": "not tried",
     "none": "none",
+    "none_finished": "none finished",
     "yes": "yes",
     "no": "no",
     "range": "ours, min–max",
@@ -97,6 +103,7 @@ ENGLISH: dict[str, str] = {
     "title_findings": "Findings",
     "title_costs": "Costs",
     "title_kills": "Kills",
+    "title_mtbf": "Completion by mean time between kills",
     "title_coverage": "Kill coverage: where the kills struck",
     "title_controls": "Controls: the same subjects without faults",
     # captions
@@ -125,6 +132,11 @@ ENGLISH: dict[str, str] = {
         "Per judged trial: median [min–max], one number where all are equal; n = {n} judged in all. The "
         "range is shown instead of an interval because n is small. Trials that did not finish are "
         "included."
+    ),
+    "caption_mtbf": (
+        "Kills drawn from an exponential distribution with that mean, one after another until the trial ends; n = {n} "
+        "judged. Never finished: still at it, or dying by itself, when the trial's time was up, with Wilson's 95 % "
+        "interval (0 of n: below 3/n). Wall time of those that finished: median [min–max]."
     ),
     "caption_kills": (
         "Numbers of kills over all trials, UNKNOWN ones included; n = {n} trials. A kill was escalated "
@@ -217,6 +229,11 @@ CHINESE: dict[str, str] = {
     "overlap": "跨进程重叠",
     "late": "迟到请求",
     "wall_s": "总耗时(秒)",
+    "mtbf_s": "终止的平均间隔(秒)",
+    "judged": "已判定",
+    "finished": "已完成",
+    "finished_right": "其中数据正确",
+    "never_rate": "始终未完成 [95 %]",
     "kills_planned": "计划的终止次数",
     "kills_struck": "命中",
     "kills_after_first": "首个请求之后",
@@ -240,6 +257,7 @@ CHINESE: dict[str, str] = {
     "unreadable": "无法读取",
     "not_tried": "未试",
     "none": "无",
+    "none_finished": "均未完成",
     "yes": "是",
     "no": "否",
     "range": "本次,最小–最大",
@@ -251,6 +269,7 @@ CHINESE: dict[str, str] = {
     "title_findings": "数据问题",
     "title_costs": "代价",
     "title_kills": "终止",
+    "title_mtbf": "终止平均间隔与完成情况",
     "title_coverage": "终止覆盖:命中在哪个窗口",
     "title_controls": "对照:同一爬虫,无故障",
     "caption_article": (
@@ -274,6 +293,10 @@ CHINESE: dict[str, str] = {
     "caption_costs": (
         "每次已判定的试验:中位数 [最小–最大],全部相等时只写一个数;共 n = {n} 次已判定。n 很小,因此给出范"
         "围而非区间。未完成的试验也包括在内。"
+    ),
+    "caption_mtbf": (
+        "终止时刻按该平均值的指数分布抽取,逐次进行直到试验结束;n = {n} 次已判定。始终未完成:时限到时仍在抓取,或自身反复"
+        "崩溃,附 Wilson 95 % 区间(n 次中 0 次:低于 3/n)。总耗时只计完成的试验:中位数 [最小–最大]。"
     ),
     "caption_kills": "所有试验(含 UNKNOWN)的终止次数;n = {n} 次试验。升级:温和信号之后不得不再发 SIGKILL。",
     "caption_coverage": (

@@ -8,17 +8,14 @@ besides the lines is the evidence of the trials that get a timeline.
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from killtest.errors import UsageError
 from killtest.laboratory.facts import Ledger
 from killtest.laboratory.laboratory_figure import laboratory_figure
 from killtest.laboratory.laboratory_report import has_laboratory, laboratory_tables
@@ -32,6 +29,8 @@ from killtest.report.kill_counts import count_kills
 from killtest.report.lapses import lapsed_pages
 from killtest.report.misbehaviour import has_misbehaviour, misbehaviour_table
 from killtest.report.modelled import modelled
+from killtest.report.mtbf import mtbf_table
+from killtest.report.output import replace_file
 from killtest.report.table import Table, csv_text, markdown, print_table
 from killtest.report.timeline import timeline_figure
 
@@ -45,7 +44,9 @@ OUTCOME_ORDER = ("FAIL", "UNKNOWN", "PASS")
 def all_tables(
     lines: Sequence[Line], lang: str = "en", plan: Plan | None = None, campaign_dir: Path | None = None
 ) -> list[Table]:
-    """Every table of a report: the first article's where it applies, then the comparison; or those of the laboratory.
+    """Every table of a report; those of the laboratory are its own.
+
+    Of other campaigns the first article's and completion by rate of kills, where they apply, then the comparison.
 
     `campaign_dir` is where the laboratory looks for what its benches have written. Raises UsageError when pandas is
     missing, a trial occurs twice, or there are no tables in that language.
@@ -55,7 +56,8 @@ def all_tables(
         return laboratory_tables(lines, lang, campaign_dir)
     article = article_tables(lines, lang, plan) if has_article(lines) else []
     site = [misbehaviour_table(lines, lang)] if has_misbehaviour(lines) else []
-    return [*article, *site, *comparison_tables(lines, lang, plan)]
+    completion = mtbf_table(lines, lang)
+    return [*article, *site, *([completion] if completion else []), *comparison_tables(lines, lang, plan)]
 
 
 def print_tables(
@@ -89,9 +91,9 @@ def write_summary(
     tables = all_tables(lines, lang, plan, campaign_dir)
     suffix = "" if lang == "en" else f".{lang}"
     planned = None if plan is None else sum(map(len, plan.values()))
-    _write(campaign_dir / "summary.csv", trials_csv(lines).encode())
+    replace_file(campaign_dir / "summary.csv", trials_csv(lines).encode())
     for table in tables:
-        _write(campaign_dir / "tables" / f"{_file_name(table.name)}{suffix}.csv", csv_text(table).encode())
+        replace_file(campaign_dir / "tables" / f"{_file_name(table.name)}{suffix}.csv", csv_text(table).encode())
     links = [_write_figure(campaign_dir, *figure) for figure in _figures(campaign_dir, lines, text, plan)]
     links += _missing_timelines(campaign_dir, lines, text)
     language = "" if lang == "en" else f" --lang {lang}"
@@ -100,7 +102,7 @@ def write_summary(
     parts.append("\n\n".join([f"## {text['summary_modelled']}", *modelled(lines, lang)]) + "\n")
     parts.append("\n\n".join([f"## {text['summary_figures']}", *links]) + "\n")
     path = campaign_dir / f"summary{suffix}.md"
-    _write(path, "\n".join(parts).encode())
+    replace_file(path, "\n".join(parts).encode())
     return path
 
 
@@ -199,30 +201,10 @@ def _write_figure(campaign_dir: Path, name: str, title: str, drawing: Figure) ->
     """Write a figure as PNG and SVG and return its Markdown link."""
     stem = _file_name(name)
     for kind in ("png", "svg"):
-        _write(campaign_dir / "figures" / f"{stem}.{kind}", image(drawing, kind))
+        replace_file(campaign_dir / "figures" / f"{stem}.{kind}", image(drawing, kind))
     return f"### {title}\n\n![{title}](figures/{stem}.png)\n\n[SVG](figures/{stem}.svg)"
 
 
 def _file_name(name: str) -> str:
     """A name that is safe as a file name and in a link on every platform; group names may hold anything."""
     return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "unnamed"
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Replace a file whole: a reader, or a crash, sees the old content or the new one.
-
-    Raises UsageError when the folder can't be written to.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    except OSError as error:
-        raise UsageError(f"can't write {path}: {error.strerror}") from error
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise

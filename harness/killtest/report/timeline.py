@@ -31,15 +31,21 @@ TICK_HALF = 0.17
 
 @dataclass(frozen=True)
 class PageRequest:
-    """One page request: when it arrived (seconds since the trial began), in which incarnation, of which kind.
+    """One page request: when it arrived and ended (seconds since the trial began), in which incarnation, of which kind.
 
     `kind` is `first` for the first request of a path in the trial, `repeated` for every other one, and `late`
-    for one over a connection of an older incarnation after a newer one had begun.
+    for one over a connection of an older incarnation after a newer one had begun. `key` is the product that the page
+    carries, `outcome` what became of the answer; None where the log does not say.
     """
 
     arrived_s: float
     incarnation: int
     kind: str
+    path: str = ""
+    ended_s: float | None = None
+    key: str | None = None
+    status: int | None = None
+    outcome: str | None = None
 
 
 def page_requests(evidence_dir: Path) -> list[PageRequest]:
@@ -54,8 +60,14 @@ def page_requests(evidence_dir: Path) -> list[PageRequest]:
     for entry in sorted(logged, key=lambda entry: (entry["arrived_s"], entry["seq"])):
         kind = "late" if entry.get("late") else "repeated" if entry["path"] in seen else "first"
         seen.add(entry["path"])
-        requests.append(PageRequest(entry["arrived_s"] - origin_s, entry["incarnation"], kind))
+        requests.append(_page_request(entry, kind, origin_s))
     return requests
+
+
+def _page_request(entry: Mapping[str, Any], kind: str, origin_s: float) -> PageRequest:
+    ended_s = None if entry.get("ended_s") is None else entry["ended_s"] - origin_s
+    told = (entry.get(name) for name in ("key", "status", "outcome"))
+    return PageRequest(entry["arrived_s"] - origin_s, entry["incarnation"], kind, entry["path"], ended_s, *told)
 
 
 def timeline_figure(line: Line, evidence_dir: Path) -> Figure:
