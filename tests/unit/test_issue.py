@@ -16,7 +16,7 @@ from killtest.shrink import issue
         ),
         (
             "partial:/image/7#2@4000 KILL",
-            "SIGKILL to its whole process tree when 4000 bytes of the answer to `/image/7` (the 2. for it) had been sent",
+            "SIGKILL to its whole process tree when 4000 bytes of the answer to `/image/7` (the 2. for it) had gone",
         ),
         ("request:25 KILL", "SIGKILL to its whole process tree while page request 25 waited for its answer"),
     ],
