@@ -15,8 +15,8 @@ from killtest.shrink import issue
             "the site answering as `slow:/list/0=9` says while page request 25 waited for its answer",
         ),
         (
-            "partial:/image/7#2@4000 KILL",
-            "SIGKILL to its whole process tree when 4000 bytes of the answer to `/image/7` (the 2. for it) had gone",
+            "partial:/image/7#2@9 KILL",
+            "SIGKILL to its whole process tree when 9 bytes of the answer to `/image/7` (the 2. for it) had been sent",
         ),
         ("request:25 KILL", "SIGKILL to its whole process tree while page request 25 waited for its answer"),
     ],

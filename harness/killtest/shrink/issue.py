@@ -90,7 +90,7 @@ def _fault(fault: Fault) -> str:
     moment = {
         "request": f"while {page}{again} waited for its answer",
         "response": f"when the answer to {page}{again} had been sent in full",
-        "partial": f"when {trigger.at_bytes} bytes of the answer to {page}{again} had gone",
+        "partial": f"when {trigger.at_bytes} bytes of the answer to {page}{again} had been sent",
         "after": f"{trigger.offset_s:g} s after the start",
         "first": f"{trigger.offset_s:g} s after the first request",
         "mark": f"at its own mark `{trigger.name}`, number {trigger.n}",
