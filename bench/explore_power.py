@@ -1,7 +1,7 @@
 """What power cuts do to our crawlers, and how long that takes to find out: `killtest explore --power`, 3 lists x 10.
 
     python bench/explore_power.py            (idempotent: bound 60 s of wall time on two cores that do nothing else)
-    python bench/explore_power.py --all      (the table of docs/power.md, some minutes)
+    python bench/explore_power.py --all      (the table of docs/power.md, some minutes; or name the crawlers)
 
 Cells: failing points of all; requests made again, median / most; rows that lie there behind exit 0, of 30.
 Model states, not observed ones. Ends with 1 when the bound does not hold, or the sound crawler fails or forgets.
@@ -38,17 +38,18 @@ def main() -> int:
     """Measure, print, and say whether it holds."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--all", action="store_true", help="the other crawlers too, as a table")
-    is_all = parser.parse_args().all
+    parser.add_argument("names", nargs="*", help="these crawlers too")
+    said = parser.parse_args()
+    names = OTHERS if said.all else said.names
     with tempfile.TemporaryDirectory() as place:
         sound, wall_s, cpu_s = explored(SOUND, Path(place))
         print(
             f"{SOUND}: {len(sound.cuts)} points, {sound.states} states, {sound.groups} recovered in {wall_s:.1f} s "
             f"(bound {BOUND_S:g} s), {cpu_s:.1f} s of CPU time"
         )
-        if is_all:
-            print("\n".join(head()), row(SOUND, sound), sep="\n", flush=True)
-            for name in OTHERS:
-                print(row(name, explored(name, Path(place))[0]), flush=True)
+        print("\n".join(head()), row(SOUND, sound), sep="\n", flush=True)
+        for name in names:
+            print(row(name, explored(name, Path(place))[0]), flush=True)
     forgets = max(one.again_most for one in sound.tallies) > 1
     return int(wall_s > BOUND_S or forgets or sound.outcome != "PASS")
 

@@ -126,6 +126,7 @@ def test_length_is_a_matter_of_names() -> None:
     begin = {"a": b"abcdef"}
     assert state("names", truncate("a", 2), write("a", b"Z"), begin=begin) == {"a": b"ab"}
     assert state("zeros", truncate("a", 2), write("a", b"Z"), begin=begin) == {"a": b"ab\0"}
+    assert state("names", write("a", b"gh"), truncate("a", 8), begin=begin) == {"a": b"abcdef\0\0"}
     assert state("ext4", truncate("a", 2), begin=begin) == begin
     assert state("ext4", truncate("a", 2), sync("a"), begin=begin) == {"a": b"ab"}
     assert state("names", create("a", NEW | os.O_TRUNC), begin=begin) == {"a": b""}
@@ -213,8 +214,7 @@ class Simple:
             self.live[number] += value
         elif kind == "fsync":
             self.synced[number] = self.kept[number] = self.live[number]
-        elif isinstance(value, int) and value != len(self.live[number]):
-            # To the length that it has changes nothing, whatever of it is on the disk: so does ext4.
+        elif isinstance(value, int):
             for content in (self.live, self.kept):
                 content[number] = content[number][:value] + b"\0" * (value - len(content[number]))
 

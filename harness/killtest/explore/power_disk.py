@@ -63,14 +63,18 @@ class Inode:
             self.flushed = _resized(self.flushed, end)
 
     def find_blocks(self) -> None:
-        """ext4 does so at once when it takes another file's name (auto_da_alloc): the commit waits for the bytes."""
+        """ext4 does so when it takes another file's name (auto_da_alloc), and writes the bytes: taken for arrived."""
         self.flushed, self._mapped = self.live, _blocks(self.live)
         self.is_longer = True
 
     def resized(self, live: Leaf) -> None:
         """It was cut or lengthened, which is a change of names and lengths alone."""
-        self.live, size = live, _size(live)
+        border, size = min(_size(self.live), _size(live)), _size(live)
         self.kept, self.flushed = _resized(self.kept, size), _resized(self.flushed, size)
+        if border // _BLOCK_BYTES < self._mapped:
+            # ext4 fills the rest of that block with zeros, and the commit waits for it, with what else is in it.
+            self.flushed = _with_block(self.flushed, live, border // _BLOCK_BYTES)
+        self.live = live
         self._mapped = min(self._mapped, _blocks(live))
         self.is_changed = self.is_longer = True
 
@@ -132,10 +136,14 @@ class PowerDisk:
         self._at(step.path).wrote(after[step.path], at + len(step.data))
 
     def _truncate(self, step: Step, before: Tree, after: Tree) -> None:
+        """To the length that it has, too: ext4 then writes that length down (ext4_ext_truncate)."""
+        leaf = after.get(step.path)
+        if leaf is not None and leaf.data is not None and len(leaf.data) == (step.size or 0):
+            self._at(step.path).resized(leaf)
+
+    def _allocate(self, step: Step, before: Tree, after: Tree) -> None:
         if step.path in after and before[step.path] != after[step.path]:
             self._at(step.path).resized(after[step.path])
-
-    _allocate = _truncate
 
     def _rename(self, step: Step, before: Tree, after: Tree) -> None:
         old, new = step.path, step.path2
@@ -211,6 +219,13 @@ def _size(leaf: Leaf) -> int:
 
 def _blocks(leaf: Leaf) -> int:
     return -(-_size(leaf) // _BLOCK_BYTES)
+
+
+def _with_block(leaf: Leaf, other: Leaf, block: int) -> Leaf:
+    """The same with that block from the other one."""
+    data, begin = leaf.data or b"", block * _BLOCK_BYTES
+    end = begin + _BLOCK_BYTES
+    return Leaf.file(data[:begin] + (other.data or b"")[begin:end] + data[end:])
 
 
 def _resized(leaf: Leaf, size: int) -> Leaf:

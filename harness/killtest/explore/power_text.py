@@ -23,6 +23,7 @@ LIMITS = (
     "Not modelled: a disk that loses what it was told to flush, or what lay near it; a damaged journal of ext4's own.",
     "Not modelled: bytes that the system writes out by itself, unless all of them or those of one file.",
     "Not modelled: ext4's flush at the closing of a file that was cut to nothing; it saves more than is said here.",
+    "ext4: bytes that are on their way when a file takes another's name are taken for arrived; names: for lost.",
     "O_SYNC, O_DSYNC and sync(2) are not seen: what they save is taken for lost.",
     "Only the store folder is looked at; its own name, and other servers, are taken for safe.",
     "A restart comes an hour later by its clock: what a lease or lock that still holds does is not seen (--clock 0).",
