@@ -33,6 +33,16 @@ def test_sound_crawler_recovers_from_every_point(tmp_path: Path) -> None:
     assert "note: A write is there whole or not at all" in done.stdout
 
 
+def test_files_messages_counters_and_captures_survive_a_kill_at_every_step(tmp_path: Path) -> None:
+    words = ("--site", "list_pages=1", "--site", "products=2")
+    done = explore(tmp_path, "idempotent:effects", *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith("PASS  idempotent  0 of ")
+    found = points(tmp_path)
+    assert max(point["requests"] for point in found) <= 4  # three pages, and the one in flight again
+    assert {"rename", "write"} <= {point["call"] for point in found if "images/" in (point["path"] or "")}
+
+
 def test_gap_is_found_where_it_is_and_nowhere_else(tmp_path: Path) -> None:
     done = explore(tmp_path, "zoo/queue-file-rewritten-in-place", *SMALL, "--json")
     assert done.returncode == 1, done.stdout + done.stderr

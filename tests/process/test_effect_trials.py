@@ -16,7 +16,8 @@ MINIMUM = 8  # of the shop that these trials have
 
 def judged(tmp_path: Path, variant: str, *faults: str, folder: Path = FOLDER) -> Verdict:
     who = manifest.load(folder / "subject.toml", variant)
-    _, verdict = trials.run(who, *faults, tmp_path=tmp_path)
+    evidence, verdict = trials.run(who, *faults, tmp_path=tmp_path)
+    assert [fault.status for fault in evidence.course.faults] == ["struck"] * len(faults)
     return verdict
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -124,3 +125,23 @@ def test_a_disk_that_fails_is_named_with_its_file(crawler: dict[str, ModuleType]
     with pytest.raises(durable.FileError) as caught, durable.naming(tmp_path / "x"):
         raise OSError(28, "No space left on device")
     assert str(caught.value) == f"{tmp_path / 'x'}: No space left on device (ENOSPC)"
+
+
+def test_a_capture_is_durable_when_append_returns(
+    crawler: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page's "done" comes after it: a power cut must not keep the one without the other."""
+    captures, synced = crawler["captures"].Captures(tmp_path / "captures.jsonl"), []
+    real_fsync = os.fsync
+
+    def fsync(fd: int) -> None:
+        path = Path(f"/proc/self/fd/{fd}").resolve()
+        synced.append((path.name, path.read_bytes() if path.is_file() else b""))
+        real_fsync(fd)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    captures.prepare()
+    assert synced == [(tmp_path.name, b"")]  # the file's name
+    captures.append("http://shop/list/0", "é", 1.5)
+    line = '{"url": "http://shop/list/0", "fetched_at": 1.5, "body": "é"}\n'.encode()
+    assert synced[1:] == [("captures.jsonl", line)]
