@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate jobdir reload zoo reference test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
+.PHONY: help killtest mixed gate jobdir reload workers zoo reference test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -40,6 +40,10 @@ reload: $(VENV)/.run ## the reloadable crawler and the published design under ev
 	$(BIN)/killtest bench reload --jobs 2 --json $(if $(FRESH),--fresh) > /dev/null
 	$(BIN)/python bench/aof_loss.py --out results/reload/aof.json
 	$(BIN)/python bench/reload_claims.py
+
+workers: $(VENV)/.dev ## several workers on one store: killed, paused, slow, without their server (about ten minutes)
+	$(BIN)/killtest bench workers --json $(if $(FRESH),--fresh) > /dev/null
+	$(BIN)/python bench/worker_claims.py
 
 zoo: $(VENV)/.run ## the bug zoo: every planted bug found exactly, nothing in its sound twin (a minute or two)
 	$(BIN)/killtest zoo --jobs 2

@@ -1,0 +1,127 @@
+"""What several workers on one store promise, against what the campaign `workers` measured.
+
+Reads results/workers (`make workers` writes it) and prints a row per trial: rows, doubled and missing ones, requests
+and how many there may be, and leases that lapsed. There may be as many requests as the crawl needs at least, and for
+each strike those in flight; of workers that a strike ended or paused also the page that was answered and not yet
+stored, one for each. A page is in two hands only where one of them was killed or paused: a lapse that no signal
+explains, and a page fetched by two at a time whose lease is not named, break the promise. Ends with 1 where one is.
+"""
+
+import argparse
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from tabulate import tabulate
+
+HEAD = (
+    "subject", "schedule", "verdict", "strikes", "rows", "doubled", "missing", "requests", "at most", "most at a time",
+    "leases that lapsed", "without a signal", "incarnations",
+)  # fmt: skip
+WORKERS = 4
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What one trial says; `at_most` bounds `requests`, `unexplained` are lapses in which no signal struck."""
+
+    subject: str
+    schedule: str
+    verdict: str
+    strikes: int
+    rows: int
+    doubled: int
+    missing: int
+    requests: int
+    at_most: int
+    concurrent: int
+    lapsed: int
+    unexplained: int
+    incarnations: int
+
+    @property
+    def are_kept(self) -> bool:
+        """Whether every promise was."""
+        is_whole = self.verdict == "PASS" and not self.doubled and not self.missing and not self.unexplained
+        return is_whole and self.requests <= self.at_most and (self.concurrent <= 1 or self.lapsed > 0)
+
+
+def claims(line: dict[str, Any]) -> Claims:
+    """The claims of one line of the ledger."""
+    data, traffic = line["data"], line["traffic"]
+    lapsed = traffic["lapsed"]
+    struck = [fault for fault in line["faults"] if fault["status"] != "not_reached"]
+    unexplained = sum(not is_explained(one, struck, line["incarnations"]) for one in lapsed["leases"])
+    return Claims(
+        subject=f"{line['subject']}:{line['variant']}",
+        schedule=line["schedule"]["name"],
+        verdict=line["outcome"],
+        strikes=len(struck),
+        rows=data["rows"],
+        doubled=data["extra_rows"],
+        missing=data["lost"]["count"] + data["missed"]["count"],
+        requests=traffic["requests"],
+        at_most=traffic["minimum"] + sum(map(in_hand, struck)),
+        concurrent=traffic["max_concurrent"],
+        lapsed=lapsed["count"],
+        unexplained=unexplained,
+        incarnations=sum(not one["again"] for one in line["incarnations"]),
+    )
+
+
+def is_explained(lapse: dict[str, Any], struck: list[dict[str, Any]], incarnations: list[dict[str, Any]]) -> bool:
+    """Whether a signal found the page in flight, or one came between its answer and the request that took it over."""
+    if lapse["fault"] is not None or lapse["first"] != "answered":
+        return lapse["fault"] is not None
+    started_s = {one["number"]: one["started_s"] for one in incarnations}
+    struck_s = [started_s[one["incarnation"]] + one["struck_s"] for one in struck if one["scope"] is not None]
+    return any(lapse["began_s"] <= moment_s <= lapse["began_s"] + lapse["after_s"] for moment_s in struck_s)
+
+
+def in_hand(fault: dict[str, Any]) -> int:
+    """The most pages that a strike may have fetched again."""
+    match fault["scope"]:
+        case "owner":
+            return 1
+        case "pid" | "group" | "tree":
+            return WORKERS
+        case _:
+            return len(fault["in_flight"]) if "service" in fault["planned"] else 0
+
+
+def report(found: Sequence[Claims]) -> int:
+    """Print a row per trial and what was kept; the exit code."""
+    rows = [
+        (one.subject, one.schedule, one.verdict, one.strikes, one.rows, one.doubled, one.missing, one.requests,
+         one.at_most, one.concurrent, one.lapsed, one.unexplained, one.incarnations)
+        for one in found
+    ]  # fmt: skip
+    print(tabulate(rows, HEAD, tablefmt="github"))
+    broken = [f"{one.subject} {one.schedule}" for one in found if not one.are_kept]
+    told = f", but not {', '.join(broken)}" if broken else ""
+    print(f"\n{len(found) - len(broken)} of {len(found)} trials kept every promise{told}")
+    return int(bool(broken) or not found)
+
+
+def read(ledger: Path) -> Iterable[dict[str, Any]]:
+    """The lines of the trials with faults; those of the controls are left out."""
+    lines = map(msgspec.json.decode, ledger.read_bytes().splitlines())
+    return [line for line in lines if not line["control"]]
+
+
+def main() -> int:
+    """Print what the campaign says."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("results/workers"))
+    ledger = parser.parse_args().folder / "trials.jsonl"
+    if not ledger.is_file():
+        print(f"{ledger}: no such file; `make workers` writes it", file=sys.stderr)
+        return 2
+    return report([claims(line) for line in read(ledger) if line["data"] is not None])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
