@@ -181,3 +181,46 @@ def test_crawl_that_takes_several_starts_is_not_trusted(tmp_path: Path) -> None:
     head = "first = not os.path.exists('second'); open('second', 'w').close(); first and sys.exit(75)"
     done = explore(tmp_path, *SMALL, *crawler(tmp_path, head=head))
     assert "not trusted: the crawl took 2 starts" in done.stdout
+
+
+ANNOUNCER = """
+import json, os, re, urllib.request
+site = os.environ["KILLTEST_SITE_URL"]
+def get(path):
+    return urllib.request.urlopen(site + path).read().decode()
+done = open("out.jsonl").read() if os.path.exists("out.jsonl") else ""
+for path in re.findall(r'href="(/product/[0-9]+)"', get("/list/0")):
+    record = {"sku": re.search(r'class="sku">([^<]+)<', get(path))[1]}
+    if record["sku"] not in done:
+        headers = {"Idempotency-Key": record["sku"]} if HAS_KEY else {}
+        urllib.request.urlopen(urllib.request.Request(site + "/hook", json.dumps(record).encode(), headers)).read()
+        with open("out.jsonl", "a") as out:
+            out.write(json.dumps(record) + "\\n")
+"""
+ANNOUNCES = """
+name = "announcer"
+command = ["{python}", "crawl.py"]
+[store]
+reader = "jsonl"
+path = "out.jsonl"
+key = "sku"
+[effects.webhooks]
+key = "sku"
+"""
+
+
+@pytest.mark.parametrize("has_key", [False, True])
+def test_webhooks_of_the_recording_and_of_the_recovery_count_together(has_key: bool, tmp_path: Path) -> None:
+    (tmp_path / "subject.toml").write_text(ANNOUNCES)
+    (tmp_path / "crawl.py").write_text(ANNOUNCER.replace("HAS_KEY", str(has_key)))
+    done = explore(tmp_path, str(tmp_path / "subject.toml"), "--site", "list_pages=1", "--site", "products=2", "--json")
+    failing = [point for point in points(tmp_path) if point["outcome"] == "FAIL"]
+    if has_key:
+        # The site that recovers has never seen the key; the judge has.
+        assert (done.returncode, failing) == (0, []), done.stdout + done.stderr
+    else:
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert {(point["path"], str(point["findings"])) for point in failing} == {
+            ("out.jsonl", "{'webhooks.twice': 1}")
+        }
+        assert json.loads(done.stdout)["confirmed"] == len(failing)

@@ -177,13 +177,21 @@ def test_an_error_page_in_place_of_the_answer_leaves_the_key_free() -> None:
         assert post(running.client(), key="b")[1]["idempotent-replayed"] == "true"
 
 
+def test_keys_are_forgotten_when_another_trial_begins() -> None:
+    with site(*SMALL) as running:
+        post(running.client(), key="a")
+        running.control.ask("forget_keys")
+        status, headers, _ = post(running.client(), '{"another":1}', key="a")
+        assert (status, "idempotent-replayed" in headers) == (202, False)
+
+
 # Partial answers
 
 
 @pytest.mark.parametrize(("path", "n"), [("/image/7", None), ("/product/7", 1)])
 def test_partial_stops_inside_the_body_and_goes_on_at_the_release(path: str, n: int | None) -> None:
     with site(*SMALL) as running:
-        whole = ask(running.client(), "/view/1" if path == "/view/7" else path)[2]
+        whole = ask(running.client(), path)[2]
         running.control.ask("incarnation", number=1)
         running.control.ask("arm", kind="partial", path=path, n=1, at_bytes=400)
         client = running.hold(path)

@@ -151,3 +151,9 @@ def test_a_plan_says_what_is_missing_and_what_was_never_meant() -> None:
     plan = {("naive", "start-KILL"): ["start-KILL-1", "start-KILL-2"]}
     table = comparison_tables([trial("naive", 1), control("scrapy_jobdir")], plan=plan)[0]
     assert [row[:4] for row in table.rows] == [("start-KILL", "naive", 1, 1)]
+
+
+def test_findings_about_effects_are_among_the_other_findings_by_name() -> None:
+    twice = {"webhooks": {"twice": {"count": 2, "keys": {}}, "never": {"count": 0, "keys": {}}, "deduplicated": 9}}
+    lines = [failed(number=1, effects=twice), failed(number=2, effects=twice), trial(number=3)]
+    assert cells(tables(lines)["findings"])["other findings"] == "webhooks.twice 4"

@@ -8,12 +8,13 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from effects_builder import clean
 from evidence_builder import CLEAN, crawl, evidence, incarnation, product, request, row, struck, truth
 from killtest import judge as judge_package
 from killtest.errors import UsageError
 from killtest.judge import request_log
 from killtest.judge import truth as truths
-from killtest.judge.evidence import Counts, Evidence, Request, read, write_course
+from killtest.judge.evidence import Counts, Evidence, Request, read, write_course, write_effects
 from killtest.judge.request_log import first_missing
 from killtest.judge.truth import Product, Truth, numbers_of
 from killtest.judge.verdict import judge
@@ -293,3 +294,29 @@ def test_file_is_closed_with_its_lines(tmp_path: Path) -> None:
     assert (found.rows[0].key, len(list(Path("/proc/self/fd").iterdir()))) == ("SKU-00001", before + 1)
     found = None
     assert len(list(Path("/proc/self/fd").iterdir())) == before
+
+
+def test_effects_are_read_back_and_judged_alike(tmp_path: Path) -> None:
+    crawl_of_all = clean()
+    crawl_of_all.files.pop()
+    told = crawl_of_all.evidence
+    store(told, tmp_path)
+    (tmp_path / "truth.json").write_bytes(truths.to_json(told.truth))
+    write_effects(tmp_path, told.effects)
+    found = read(tmp_path, is_control=False, planned_faults=0)
+    assert judge(found) == judge(told)
+    assert judge(found).effects.named == {"files.missing": {"SKU-00005": "no picture of it"}}
+    assert found.truth.lists == told.truth.lists
+
+
+def test_a_truth_with_many_list_pages_is_read_by_the_line(tmp_path: Path) -> None:
+    lists = {f"/list/{number}": "0" * 64 for number in range(9000)}
+    (tmp_path / "truth.json").write_bytes(truths.to_json(replace(truth(), lists=lists)))
+    found = truths.read(tmp_path / "truth.json")
+    assert isinstance(found.rows, truths.Shelf)
+    assert (found.lists, tuple(found.rows)) == (lists, truth().rows)
+
+
+def test_a_subject_without_effects_leaves_no_file_about_them(tmp_path: Path) -> None:
+    write_effects(tmp_path, evidence(CLEAN).effects)
+    assert list(tmp_path.iterdir()) == []

@@ -5,6 +5,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from effects_builder import clean
 from evidence_builder import CLEAN, crawl, evidence, incarnation, request, row, struck, truth
 from killtest.campaigns import trial_line
 from killtest.campaigns.progress import Pace
@@ -126,3 +127,19 @@ def test_pace_is_learned_per_subject() -> None:
         pace.begin(name)
         pace.end(name, name)
     assert pace.left_s() == pytest.approx(10 + 2 + 6)
+
+
+def test_effects_are_told_by_their_findings_with_keys_and_costs_as_numbers() -> None:
+    crawl_of_all = clean()
+    crawl_of_all.files.pop()
+    crawl_of_all.captures.append(crawl_of_all.captures[0])
+    line = line_of(crawl_of_all.evidence)
+    assert line["effects"]["files"]["missing"] == {"count": 1, "keys": {"SKU-00005": "no picture of it"}}
+    assert line["effects"]["captures"]["extra"] == 1
+    text = "\n".join(verdict_lines(line, Path("results/demo")))
+    assert "FAIL  naive  5 of 5 products in 5 rows; 1 files missing; 1 captures extra; " in text
+    assert "      files.missing: SKU-00005 (no picture of it)" in text
+
+
+def test_a_subject_without_effects_has_none_in_its_line() -> None:
+    assert line_of(evidence(CLEAN))["effects"] == {}

@@ -41,6 +41,10 @@ def test_what_agrees_has_no_difference() -> None:
         ({"data": {"vanished": KEY}}, ("vanished", "none", "SKU-00007")),
         ({"data": {"set_back": KEY}}, ("set_back", "none", "SKU-00007")),
         ({"data": {"duplicated": {"count": 1, "keys": {"SKU-00007": 2}}}}, ("duplicated", "none", "SKU-00007 +2")),
+        (
+            {"effects": {"webhooks": {"twice": KEY, "never": {"count": 0, "keys": {}}, "deduplicated": 3}}},
+            ("effects", "none", "webhooks twice SKU-00007"),
+        ),
         ({"data": {"false_done": True}}, ("false_done", "no", "yes")),
         ({"processes": {"orphans": 2, "zombies": 0}}, ("orphans", "0", "2")),
         ({"processes": {"orphans": 0, "zombies": 1}}, ("zombies", "0", "1")),
@@ -123,3 +127,20 @@ def test_verdicts_in_words_are_the_same_for_what_is_expected_and_what_came_out()
     assert expected_words(said, 1) == observed_words(trial, ledger_lines.control("animal")) == words
     assert expected_words(Expectation("PASS", requests=23), 1) == "PASS; requests 23"
     assert expected_words(Expectation("FAIL", cause="control"), 0) == "FAIL without any fault"
+
+
+def test_effects_are_expected_by_the_name_of_the_finding_with_their_keys() -> None:
+    two = {"count": 2, "keys": {"SKU-00007": "x", "SKU-00008": "x"}}
+    trial = line(outcome="FAIL", cause="faults", effects={"files": {"missing": two}})
+    said = Expectation("FAIL", effects={"files.missing": ("SKU-00007..SKU-00008",)})
+    assert named(said, trial) == []
+    assert observed_words(trial, ledger_lines.control("animal")) == "FAIL; files missing SKU-00007..SKU-00008"
+    assert expected_words(said, 1) == observed_words(trial, ledger_lines.control("animal"))
+    less = Expectation("FAIL", effects={"files.missing": ("SKU-00007",)})
+    wanted = Difference("effects", "files missing SKU-00007", "files missing SKU-00007..SKU-00008")
+    assert named(less, trial) == [wanted]
+
+
+def test_a_finding_about_effects_that_there_is_not_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"effects: 'files.lost' is no finding; those are: files.missing, "):
+        Expectation("FAIL", effects={"files.lost": ("SKU-00007",)})

@@ -118,8 +118,12 @@ def headline(line: Line) -> str:
     parts += [line["ending"].replace("_", " ")] if line["ending"] != "finished" else []
     parts += [f"{traffic['requests']} requests, {traffic['repeated']} repeated"]
     parts += [_left_behind(line["processes"])] if any(line["processes"].values()) else []
-    parts += ["running it again changed its rows"] if data["not_idempotent"] else []
+    parts += ["running it again changed its rows" + _or_effects(line)] if data["not_idempotent"] else []
     return f"{line['outcome']}  {line['subject']}  {'; '.join(parts)}"
+
+
+def _or_effects(line: Line) -> str:
+    return " or effects" if line.get("effects") else ""
 
 
 def _effect_words(name: str) -> str:

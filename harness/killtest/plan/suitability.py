@@ -32,7 +32,10 @@ def _missing_product(fault: Fault, site: SiteNeeds) -> str | None:
 
 
 def _missing_page(fault: Fault, site: SiteNeeds) -> str | None:
-    misdeed = fault.misdeed
+    misdeed, trigger = fault.misdeed, fault.trigger
+    inside = trigger.path if trigger.kind == "partial" else None
+    if inside is not None and inside not in site.paths():
+        return f"{inside} is no page of this shop; it has {site.paths_in_words}"
     if misdeed is None:
         return None
     if not any(map(misdeed.matches, site.paths())):

@@ -6,11 +6,13 @@ schedules, so a combination without trials is a line that says so, not a line le
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from killtest.campaigns.trial_line import effect_findings
 from killtest.report import cells
 from killtest.report.frame import Line, Plan, ledger_frame, numbers
 from killtest.report.headings import Words, words
@@ -157,7 +159,17 @@ def _other_findings(sample: Sample, text: Words) -> Cell:
         return text["no_data"]
     counts = {name: numbers(sample.judged[name]) for name in OTHER_FINDINGS}
     parts = [f"{name} {cells.total(values, text)}" for name, values in counts.items() if any(values)]
+    parts += [f"{name} {count}" for name, count in _effects(sample).items()]
     return ", ".join(parts) or text["none"]
+
+
+def _effects(sample: Sample) -> Counter[str]:
+    """How many keys each finding about effects has, over judged trials."""
+    counts = Counter[str]()
+    for told in sample.judged["effects"]:
+        for name, found in effect_findings({"effects": json.loads(told)}).items():
+            counts[name] += found["count"]
+    return counts
 
 
 def _cost_columns() -> list[Column]:

@@ -23,6 +23,19 @@ _MEANINGS = {
     "orphans": "processes still lived when the crawl had ended",
     "zombies": "dead processes had not been waited for",
     "ports": "ports were still open when the crawl had ended",
+    "files.missing": "there is no picture of the product",
+    "files.truncated": "the picture is shorter than the one that was served",
+    "files.wrong": "the file is like no picture that was served for it",
+    "files.doubled": "the same picture is there under another name",
+    "files.stale": "an older picture than the last one served is there",
+    "webhooks.twice": "the same record was announced twice",
+    "webhooks.never": "the record is in the store, and was never announced",
+    "webhooks.wrong": "what was announced is no record of the shop",
+    "counters.wrong": "the counter differs from the rows",
+    "counters.missing": "the counter is not there",
+    "captures.missing": "the page was not kept",
+    "captures.wrong": "the page that was kept is not what was served",
+    "captures.torn": "the entry can't be read",
 }
 
 
@@ -76,6 +89,7 @@ def _fault(fault: Fault) -> str:
     moment = {
         "request": f"while {page}{again} waited for its answer",
         "response": f"when the answer to {page}{again} had been sent in full",
+        "partial": f"when {trigger.at_bytes} bytes of the answer to {page}{again} had been sent",
         "after": f"{trigger.offset_s:g} s after the start",
         "first": f"{trigger.offset_s:g} s after the first request",
         "mark": f"at its own mark `{trigger.name}`, number {trigger.n}",

@@ -28,9 +28,9 @@ killtest run zoo/zombie-writer --fault "request:/product/7 STOP scope=owner"
 
 A folder holds `bug.py`, `sound.py`, `subject.toml` (the twin is its variant `sound`) and `expected.toml`. Of each
 program a control is judged first and started once more after its end; then the schedule strikes. Compared, whether
-`expected.toml` names them or not, are outcome, cause, ending, every finding about the rows with its keys, orphans,
-zombies, open ports, deaths of its own, what became of each fault, and the control. Requests and other costs are
-compared where they are named.
+`expected.toml` names them or not, are outcome, cause, ending, every finding about rows and effects with its keys,
+orphans, zombies, open ports, deaths of its own, what became of each fault, and the control. Requests and other costs
+are compared where they are named.
 
 """
 _HEADINGS = ("kind", "what goes wrong", "public reports", "schedule", "the bug must give", "the twin must give")
