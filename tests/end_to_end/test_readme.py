@@ -15,35 +15,78 @@ from killtest.report.table import Table, csv_text, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text("utf-8")
-REMEMBER = """    with db:  # remember where to go on
-        db.execute("INSERT INTO progress VALUES (?)", [page])
+REMEMBER = """    db.execute("INSERT INTO progress VALUES (?)", [page])  # where to go on
+"""
+SPIDER = """
+import scrapy
+
+
+class Shop(scrapy.Spider):
+    name = "shop"
+
+    def __init__(self, site):
+        self.start_urls = [f"{site}/list/0"]
+
+    def parse(self, response):
+        yield from response.follow_all(css=".products a", callback=self.product)
+        yield from response.follow_all(css="a.next")
+
+    def product(self, response):
+        yield {name: response.css(f".{name}::text").get() for name in ("sku", "price")}
 """
 
 
-def example() -> str:
-    found = re.search(r"```python\n(# mine\.py\n.*?)```", README, re.DOTALL)
+def block(kind: str, first: str) -> str:
+    """The block of code in README that begins with that line."""
+    found = re.search(rf"```{kind}\n({re.escape(first)}\n.*?)```", README, re.DOTALL)
     assert found is not None
     return found[1]
 
 
-def headline_of(program: str, folder: Path) -> str:
-    """The first line that README's command prints for that program."""
-    (folder / "mine.py").write_text(program, "utf-8")
-    command = re.search(r"```sh\n(killtest run .*?)\n```", README)
-    assert command is not None
-    words = [sys.executable, "-m", *shlex.split(command[1])]
-    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+def example() -> str:
+    return block("python", "# mine.py")
+
+
+def headline_of(program: str, content: str, folder: Path) -> str:
+    """The first line that README's command with that program prints."""
+    (folder / program).write_text(content, "utf-8")
+    command = next(one for one in re.findall(r"```sh\n(killtest run .*?)\n```", README) if program in one)
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(command)], cwd=folder, capture_output=True, text=True, check=False
+    )
     assert done.stdout, done.stderr
     return done.stdout.splitlines()[0]
 
 
 def test_the_example_fails_as_printed(tmp_path: Path) -> None:
-    assert headline_of(example(), tmp_path) in README.splitlines()
+    assert headline_of("mine.py", example(), tmp_path) in README.splitlines()
 
 
 def test_the_mended_example_passes_as_printed(tmp_path: Path) -> None:
     assert REMEMBER in example()
-    assert headline_of(example().replace(REMEMBER, "") + REMEMBER, tmp_path) in README.splitlines()
+    assert headline_of("mine.py", example().replace(REMEMBER, "") + REMEMBER, tmp_path) in README.splitlines()
+
+
+def test_the_node_crawler_fails_as_printed(tmp_path: Path) -> None:
+    assert headline_of("crawl.js", block("js", "// crawl.js"), tmp_path) in README.splitlines()
+
+
+def test_the_scrapy_project_is_put_under_test_by_its_manifest_and_fails(tmp_path: Path) -> None:
+    spiders = tmp_path / "shop" / "spiders"
+    spiders.mkdir(parents=True)
+    for package in (spiders.parent, spiders):
+        (package / "__init__.py").touch()
+    (spiders / "shop.py").write_text(SPIDER, "utf-8")
+    (spiders.parent / "settings.py").write_text('SPIDER_MODULES = ["shop.spiders"]\n', "utf-8")
+    (tmp_path / "scrapy.cfg").write_text("[settings]\ndefault = shop.settings\n", "utf-8")
+    # How much is missing hangs on the moment, for it has several requests out at a time.
+    headline = headline_of("subject.toml", block("toml", "# subject.toml"), tmp_path)
+    assert re.match(r"FAIL  shop  \d+ of 500 products in \d+ rows; \d+ lost; \d+ missed; said it was done; ", headline)
+
+
+def test_what_has_to_be_written_to_put_a_crawler_under_test_is_short() -> None:
+    for kind, first in (("python", "# mine.py"), ("toml", "# subject.toml"), ("js", "// crawl.js")):
+        assert len(block(kind, first).splitlines()) < 20
 
 
 def tables_of(campaign: str) -> list[Table]:
