@@ -3,7 +3,7 @@
 Reads results/workers (`make workers` writes it) and prints a row per trial: rows, doubled and missing ones, requests
 and how many there may be, and leases that lapsed. There may be as many requests as the crawl needs at least, and for
 each strike those in flight; of workers that a strike ended or paused also the page that was answered and not yet
-stored, one for each. A page is in two hands only where one of them was killed or paused: a lapse that no signal
+stored, one for each. A page is in two hands only where one of them was killed or paused: a lapse that no strike
 explains, and a page fetched by two at a time whose lease is not named, break the promise. Ends with 1 where one is.
 """
 
