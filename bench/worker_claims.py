@@ -76,7 +76,8 @@ def claims(line: dict[str, Any]) -> Claims:
 def is_explained(lapse: dict[str, Any], struck: list[dict[str, Any]], incarnations: list[dict[str, Any]]) -> bool:
     """Whether a signal found the page in flight, or a strike came between its answer and the request that took it over.
 
-    A server that was away for longer than the lease is such a strike: the page had been fetched and could not be stored.
+    A server that was away for longer than the lease is such a strike: the page had been fetched and could not be
+    stored.
     """
     if lapse["fault"] is not None or lapse["first"] != "answered":
         return lapse["fault"] is not None
