@@ -191,6 +191,7 @@ def test_a_page_that_kills_its_workers_is_given_up(held: threading.Event, tmp_pa
                 shop.wait_for("/product/1", times)
                 _kill_workers(process.pid)
             _, told = process.communicate(timeout=60)
+        assert shop.seen["/product/1"] == 2
     assert process.returncode == 0, told
     assert told.splitlines()[-2:] == [
         f"given up: {shop.url}/product/1: 21 leases of it ran out",
