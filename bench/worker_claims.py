@@ -3,7 +3,8 @@
 Reads results/workers (`make workers` writes it) and prints a row per trial: rows, doubled and missing ones, requests
 and how many there may be, and leases that lapsed. There may be as many requests as the crawl needs at least, and for
 each strike those in flight; of workers that a strike ended or paused also the page that was answered and not yet
-stored, one for each. A page is in two hands only where one of them was killed or paused: a lapse that no signal
+stored, one for each. A page is in two hands only where one of them was struck, or
+their server was away: a lapse that no strike
 explains, and a page fetched by two at a time whose lease is not named, break the promise. Ends with 1 where one is.
 """
 
@@ -19,14 +20,14 @@ from tabulate import tabulate
 
 HEAD = (
     "subject", "schedule", "verdict", "strikes", "rows", "doubled", "missing", "requests", "at most", "most at a time",
-    "leases that lapsed", "without a signal", "incarnations",
+    "leases that lapsed", "unexplained", "incarnations",
 )  # fmt: skip
 WORKERS = 4
 
 
 @dataclass(frozen=True)
 class Claims:
-    """What one trial says; `at_most` bounds `requests`, `unexplained` are lapses in which no signal struck."""
+    """What one trial says; `at_most` bounds `requests`, `unexplained` are lapses that no strike explains."""
 
     subject: str
     schedule: str
@@ -73,12 +74,21 @@ def claims(line: dict[str, Any]) -> Claims:
 
 
 def is_explained(lapse: dict[str, Any], struck: list[dict[str, Any]], incarnations: list[dict[str, Any]]) -> bool:
-    """Whether a signal found the page in flight, or one came between its answer and the request that took it over."""
+    """Whether a signal found the page in flight, or a strike came between its answer and the request that took it over.
+
+    A server that was away for longer than the lease is such a strike: the page had been fetched and could not be
+    stored.
+    """
     if lapse["fault"] is not None or lapse["first"] != "answered":
         return lapse["fault"] is not None
     started_s = {one["number"]: one["started_s"] for one in incarnations}
-    struck_s = [started_s[one["incarnation"]] + one["struck_s"] for one in struck if one["scope"] is not None]
+    struck_s = [started_s[one["incarnation"]] + one["struck_s"] for one in struck if is_blow(one)]
     return any(lapse["began_s"] <= moment_s <= lapse["began_s"] + lapse["after_s"] for moment_s in struck_s)
+
+
+def is_blow(fault: dict[str, Any]) -> bool:
+    """Whether it is a signal to the subject or the death of its server."""
+    return fault["scope"] is not None or "service" in fault["planned"]
 
 
 def in_hand(fault: dict[str, Any]) -> int:

@@ -53,3 +53,10 @@ def test_two_at_a_time_without_a_lapse_break_the_promise(capsys: pytest.CaptureF
     assert worker_claims.report([claims(LAPSE), broken]) == 1
     assert "1 of 2 trials kept every promise, but not idempotent:processes4 start-KILL-1" in capsys.readouterr().out
     assert worker_claims.report([claims(LAPSE)]) == 0
+
+
+def test_a_server_that_was_away_explains_it_and_a_slow_page_does_not() -> None:
+    away = LAPSE | {"fault": None, "first": "answered"}
+    server = KILL | {"planned": "request:9 service:postgres:KILL", "scope": None}
+    slow = KILL | {"planned": "latency:/product/7=8", "scope": None}
+    assert [claims(away, faults=(one,), requests=525).are_kept for one in (server, slow)] == [True, False]
