@@ -261,7 +261,15 @@ def test_list_names_subjects_and_campaigns(tmp_path: Path) -> None:
         "append_jsonl",
         "reload_queue",
     }
-    assert {one["name"] for one in told["campaigns"]} == {"article", "comparison", "jobdir", "mixed", "mtbf", "quick", "reload"}
+    assert {one["name"] for one in told["campaigns"]} == {
+        "article",
+        "comparison",
+        "jobdir",
+        "mixed",
+        "mtbf",
+        "quick",
+        "reload",
+    }
     said = killtest("list", cwd=tmp_path).stdout
     assert re.search(r"^idempotent +\S.*\n +:short_lease", said, re.MULTILINE)
     assert max(map(len, said.splitlines())) < 120
