@@ -161,3 +161,33 @@ def test_report_makes_the_same_summary_again_in_both_languages(tmp_path: Path) -
     assert summary.read_bytes() == first
     assert summary.with_name("summary.zh.md").read_bytes() != first
     assert "爬虫" in done.stdout
+
+
+def test_kills_at_a_constant_rate_by_the_command_line_alone(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "killtest", "bench", "--mtbf", "0.4", "append_jsonl", "--json"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=110, check=False)
+    assert done.returncode == 0, done.stderr
+    found = [line for line in json.loads(done.stdout)["trials"] if not line["control"]]
+    assert {line["schedule"]["group"] for line in found} == {"mtbf-0.4"}
+    assert all(fault.startswith("after:") for line in found for fault in line["schedule"]["faults"])
+    assert all("--total-s 12" in line["reproduce"] for line in found)
+    folder = tmp_path / "results" / "mtbf"
+    assert "Completion by mean time between kills" in (folder / "summary.md").read_text()
+    assert (folder / "index.html").is_file()
+    kept = [line for line in found if line["evidence"]]
+    assert all((folder / line["evidence"] / "index.html").is_file() for line in kept)
+
+
+def test_a_campaign_or_means_and_nothing_between(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "killtest", "bench", "small.toml", "naive"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "name one campaign, or give --mtbf MEANS and the subjects" in done.stderr) == (2, True)
+
+
+def test_total_s_bounds_a_single_run(tmp_path: Path) -> None:
+    words = ["naive", "--total-s", "0.5", "--site", "latency_ms=200", "--controls", "1", "--json"]
+    command = [sys.executable, "-m", "killtest", "run", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False)
+    line = json.loads(done.stdout)
+    assert (done.returncode, line["ending"], line["cause"]) == (1, "out_of_time", "control")
+    assert line["reproduce"].endswith("--total-s 0.5")

@@ -54,6 +54,13 @@ def test_wheel_holds_the_zoo_with_what_its_animals_share(unpacked: Path, tmp_pat
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_wheel_holds_the_scripts_and_styles_of_the_pages(unpacked: Path) -> None:
+    within = Path("killtest") / "report" / "pages"
+    here = {path.name for path in (ROOT / "harness" / within).iterdir() if path.suffix in (".js", ".css")}
+    assert {"page.css", "index.js", "trial.js", "map.js"} <= here
+    assert here <= {path.name for path in (unpacked / within).iterdir()}
+
+
 def test_checkout_comes_before_the_copy_that_an_editable_install_made() -> None:
     assert subject.data_folder("crawlers") == ROOT / "crawlers"
     assert subject.data_folder("campaigns") == ROOT / "campaigns"

@@ -64,7 +64,9 @@ def test_cells_of_the_comparison_have_counts_and_wilson_intervals() -> None:
 def test_completion_counts_what_never_finished_of_what_was_judged() -> None:
     late: dict[str, Any] = {"outcome": "FAIL", "ending": "out_of_time"}
     wrong = {"outcome": "FAIL", "cause": "faults"}
-    lines = [timed("0.5", 1, **late), timed("0.5", 2, **wrong), timed("2", 1), timed("2", 2, outcome="UNKNOWN")]
+    lucky = timed("2", 3, outcome="UNKNOWN", faults=[fault("not_reached")])
+    broken = timed("2", 2, outcome="UNKNOWN", data={}, ending=None)
+    lines = [timed("0.5", 1, **late), timed("0.5", 2, **wrong), timed("2", 1), broken, lucky]
     lines += [
         trial(),
         control(),
@@ -74,11 +76,12 @@ def test_completion_counts_what_never_finished_of_what_was_judged() -> None:
     assert (low["mtbf_s"], low["n"], low["finished"], low["right"], low["never"]) == (0.5, 2, 1, 0, 1)
     assert low["endings"] == {"out_of_time": 1}
     assert low["never_share"] == [0.0945, 0.5, 0.9055]
-    assert (high["n"], high["unknown"], high["never"], high["wall_s"]) == (1, 1, 0, [3.25, 3.25, 3.25])
+    assert (high["n"], high["unknown"], high["never"], high["wall_s"]) == (2, 1, 0, [3.25, 3.25, 3.25])
+    assert (high["finished"], high["untouched"], high["right"]) == (2, 1, 2)  # over before the first kill: it finished
     table = mtbf_table(lines)
     assert table is not None
-    assert table.rows[0][:6] == ("naive", "0.5", 2, 0, 1, 0)
-    assert table.rows[0][7:9] == ("out_of_time 1", "3.2")
+    assert table.rows[0][:7] == ("naive", "0.5", 2, 0, 1, 0, 0)
+    assert table.rows[0][8:10] == ("out_of_time 1", "3.2")
     assert mtbf_table([trial()]) is None
     assert mtbf_table(lines, "zh") is not None
 

@@ -62,9 +62,10 @@ ENGLISH: dict[str, str] = {
     "late": "late",
     "wall_s": "wall time (s)",
     "mtbf_s": "mean between kills (s)",
-    "judged": "judged",
+    "judged": "counted",
     "finished": "finished",
-    "finished_right": "of these right",
+    "untouched": "before the first kill",
+    "finished_right": "finished and right",
     "never_rate": "never finished [95 %]",
     "kills_planned": "kills planned",
     "kills_struck": "struck",
@@ -135,8 +136,9 @@ ENGLISH: dict[str, str] = {
     ),
     "caption_mtbf": (
         "Kills drawn from an exponential distribution with that mean, one after another until the trial ends; n = {n} "
-        "judged. Never finished: still at it, or dying by itself, when the trial's time was up, with Wilson's 95 % "
-        "interval (0 of n: below 3/n). Wall time of those that finished: median [min–max]."
+        "counted, those that finished before the first kill among them. Never finished: still at it, or dying by "
+        "itself, when the trial's time was up, with Wilson's 95 % interval (0 of n: below 3/n). Wall time of those "
+        "that finished: median [min–max]."
     ),
     "caption_kills": (
         "Numbers of kills over all trials, UNKNOWN ones included; n = {n} trials. A kill was escalated "
@@ -230,9 +232,10 @@ CHINESE: dict[str, str] = {
     "late": "迟到请求",
     "wall_s": "总耗时(秒)",
     "mtbf_s": "终止的平均间隔(秒)",
-    "judged": "已判定",
+    "judged": "计入",
     "finished": "已完成",
-    "finished_right": "其中数据正确",
+    "untouched": "首次终止前完成",
+    "finished_right": "完成且数据正确",
     "never_rate": "始终未完成 [95 %]",
     "kills_planned": "计划的终止次数",
     "kills_struck": "命中",
@@ -295,8 +298,9 @@ CHINESE: dict[str, str] = {
         "围而非区间。未完成的试验也包括在内。"
     ),
     "caption_mtbf": (
-        "终止时刻按该平均值的指数分布抽取,逐次进行直到试验结束;n = {n} 次已判定。始终未完成:时限到时仍在抓取,或自身反复"
-        "崩溃,附 Wilson 95 % 区间(n 次中 0 次:低于 3/n)。总耗时只计完成的试验:中位数 [最小–最大]。"
+        "终止时刻按该平均值的指数分布抽取,逐次进行直到试验结束;n = {n} 次计入,含首次终止前即完成者。始终未完成:时限"
+        "到时仍在抓取,或自身反复崩溃,附 Wilson 95 % 区间(n 次中 0 次:低于 3/n)。总耗时只计完成的试验:中位数 "
+        "[最小–最大]。"
     ),
     "caption_kills": "所有试验(含 UNKNOWN)的终止次数;n = {n} 次试验。升级:温和信号之后不得不再发 SIGKILL。",
     "caption_coverage": (

@@ -30,9 +30,11 @@ def mtbf_s(line: Line) -> float | None:
 
 
 def points(lines: Iterable[Line]) -> list[dict[str, Any]]:
-    """One point for each subject and mean: trials judged, how many finished, how the others ended, with intervals.
+    """One point for each subject and mean: trials counted, how many finished, how the others ended, with intervals.
 
-    `never` is the share of judged trials that did not finish, with Wilson's 95 % interval; `wall_s` are lowest, median
+    A trial that was over before its first kill came is UNKNOWN as a verdict, for nothing was tried; here it counts, as
+    `untouched`, since at that rate of kills the crawler finished: to leave out the lucky would make the rate look worse
+    than it is. `never` is how many did not finish, its share with Wilson's 95 % interval; `wall_s` are lowest, median
     and highest of the seconds that the finished ones took, `right` is how many finished with the right data.
     """
     by_point: dict[tuple[str, float], list[Line]] = {}
@@ -44,7 +46,7 @@ def points(lines: Iterable[Line]) -> list[dict[str, Any]]:
 
 
 def _point(subject: str, mean_s: float, trials: Sequence[Line]) -> dict[str, Any]:
-    judged = [line for line in trials if line.get("outcome") in ("PASS", "FAIL")]
+    judged = [line for line in trials if line.get("outcome") in ("PASS", "FAIL") or _is_untouched(line)]
     finished = [line for line in judged if line.get("ending") == "finished"]
     never, n = len(judged) - len(finished), len(judged)
     interval = wilson_interval(never, n) if n else None
@@ -56,13 +58,20 @@ def _point(subject: str, mean_s: float, trials: Sequence[Line]) -> dict[str, Any
         "n": n,
         "unknown": len(trials) - n,
         "finished": len(finished),
-        "right": sum(line.get("outcome") == "PASS" for line in finished),
+        "untouched": sum(map(_is_untouched, trials)),
+        "right": sum(line.get("outcome") != "FAIL" for line in finished),
         "never": never,
         "never_share": None if interval is None else [round(interval.low, 4), never / n, round(interval.high, 4)],
         "endings": {one: sum(line.get("ending") == one for line in judged) for one in endings},
         "wall_s": [min(walls_s), median(walls_s), max(walls_s)] if walls_s else None,
         "kills": sum(count_kills(line).struck for line in judged),
     }
+
+
+def _is_untouched(line: Line) -> bool:
+    """Whether the crawl was over, with the right data, before its first kill came."""
+    is_over = line.get("outcome") == "UNKNOWN" and line.get("ending") == "finished" and line.get("data") is not None
+    return is_over and count_kills(line).struck == 0
 
 
 def mtbf_table(lines: Sequence[Line], lang: str = "en") -> Table | None:
@@ -77,6 +86,7 @@ def mtbf_table(lines: Sequence[Line], lang: str = "en") -> Table | None:
             point["n"],
             point["unknown"],
             point["finished"],
+            point["untouched"],
             point["right"],
             cells.rate(point["never"], point["n"], text),
             ", ".join(f"{ending} {count}" for ending, count in point["endings"].items()) or text["none"],
@@ -85,7 +95,17 @@ def mtbf_table(lines: Sequence[Line], lang: str = "en") -> Table | None:
         )
         for point in found
     ]
-    keys = ["subject", "mtbf_s", "judged", "unknown", "finished", "finished_right", "never_rate", "endings"]
+    keys = [
+        "subject",
+        "mtbf_s",
+        "judged",
+        "unknown",
+        "finished",
+        "untouched",
+        "finished_right",
+        "never_rate",
+        "endings",
+    ]
     headings = tuple(text[key] for key in [*keys, "wall_s", "kills_struck"])
     caption = text["caption_mtbf"].format(n=sum(point["n"] for point in found))
     return Table("mtbf", text["title_mtbf"], caption, headings, tuple(rows))

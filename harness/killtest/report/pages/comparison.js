@@ -27,7 +27,9 @@
     const at = new Map(data.comparison.map((cell) => [`${cell.subject}\n${cell.group}`, cell]));
     const columns = [{ label: "Subject", head: true, value: (subject) => el("a", { href: killtest.fragment({ subject }), "data-list": true }, subject) },
       ...groups.map((group) => ({ label: group, value: (subject) => cellOf(at.get(`${subject}\n${group}`)) }))];
-    return killtest.table(columns, subjects, { className: "matrix cards", caption: "Outcomes by subject and schedules" });
+    const table = killtest.table(columns, subjects, { className: "matrix cards", caption: "Outcomes by subject and schedules" });
+    table.firstChild.style.setProperty("--columns", groups.length);
+    return table;
   };
 
   const range = (values, digits) => {

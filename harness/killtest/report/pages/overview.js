@@ -63,8 +63,8 @@
         encoding: {
           y: { field: "subject", type: "nominal", title: null, axis: { ticks: false, domain: false } },
           x: { field: "kills", type: "quantitative", stack: "normalize", title: "share of the kills that struck", axis: { format: "%", tickCount: 5 } },
-          color: { field: "window", sort: Object.values(WINDOWS), title: null, legend: { columns: width < 640 ? 2 : 6, labelLimit: 300 },
-            scale: { domain: Object.values(WINDOWS), range: [colour("late"), colour("derived"), "#cc79a7", colour("first"), colour("unknown"), colour("line")] } },
+          color: { field: "window", sort: Object.values(WINDOWS), title: null, legend: { columns: width < 420 ? 1 : width < 800 ? 2 : 6, labelLimit: 300 },
+            scale: { domain: Object.values(WINDOWS), range: [colour("late"), "#cc79a7", colour("derived"), colour("first"), colour("unknown"), colour("line")] } },
           order: { field: "order" },
           tooltip: [{ field: "subject" }, { field: "window" }, { field: "kills", format: ",d" }, { field: "struck", format: ",d", title: "of" }],
         },
@@ -94,25 +94,26 @@
     killtest.chart(place, "Time to finish and share of trials that never finish, by mean time between kills; the table below has the numbers", (width) => {
       const isNarrow = width < 640, each = isNarrow ? width - 70 : (width - 150) / 2;
       const means = [...new Set(rows.map((row) => row.mtbf_s))].sort((a, b) => a - b);
-      const x = { field: "mtbf_s", type: "quantitative", title: "mean time between kills (s)", scale: { type: "log", nice: false, padding: 24 }, axis: { values: means, grid: false } };
+      const x = { field: "mtbf_s", type: "quantitative", title: "mean time between kills (s)", scale: { type: "log", nice: false, domain: [0.75 * means[0], 1.33 * means[means.length - 1]] }, axis: { values: means, grid: false, format: "~g" } };
       const colours = { field: "subject", title: null, scale: { domain: subjects, range: palette() }, legend: { columns: isNarrow ? 2 : 5 } };
       const shape = { field: "subject", scale: { domain: subjects }, title: null, legend: { columns: isNarrow ? 2 : 5 } };
       const tooltip = [{ field: "subject" }, { field: "mtbf_s", title: "mean time between kills (s)" }, { field: "told", title: "never finished" }, { field: "wall", title: "median time to finish (s)", format: ".1f" }, { field: "n" }];
+      const of = (field) => subjects.map((subject) => [subject, rows.filter((row) => row.subject === subject && row[field] !== null)]).filter(([, values]) => values.length);
       const panel = (low, middle, high, y) => ({
-        width: Math.max(90, each), height: 260, encoding: { x, color: colours, xOffset: undefined },
+        width: Math.max(90, each), height: 260, encoding: { x, color: colours },
         layer: [
-          ...subjects.map((subject) => ({ transform: [{ filter: { field: "subject", equal: subject } }], mark: { type: "rule", xOffset: spread[subject], opacity: 0.8 },
+          ...of(middle).map(([subject, values]) => ({ data: { values }, mark: { type: "rule", xOffset: spread[subject], opacity: 0.8 },
             encoding: { y: { field: low, type: "quantitative", ...y }, y2: { field: high } } })),
-          ...subjects.map((subject) => ({ transform: [{ filter: { field: "subject", equal: subject } }], mark: { type: "line", xOffset: spread[subject], strokeWidth: 1.2, opacity: 0.6 },
+          ...of(middle).map(([subject, values]) => ({ data: { values }, mark: { type: "line", xOffset: spread[subject], strokeWidth: 1.2, opacity: 0.6 },
             encoding: { y: { field: middle, type: "quantitative", ...y } } })),
-          ...subjects.map((subject) => ({ transform: [{ filter: { field: "subject", equal: subject } }], mark: { type: "point", filled: true, size: 70, opacity: 1, xOffset: spread[subject] },
+          ...of(middle).map(([subject, values]) => ({ data: { values }, mark: { type: "point", filled: true, size: 70, opacity: 1, xOffset: spread[subject] },
             encoding: { y: { field: middle, type: "quantitative", ...y }, shape, tooltip } })),
         ],
       });
       return {
-        data: { values: rows }, spacing: 30,
+        spacing: 30,
         [isNarrow ? "vconcat" : "hconcat"]: [
-          panel("fastest", "wall", "slowest", { title: "time to finish (s): median, lowest to highest", scale: { zero: true } }),
+          ...(of("wall").length ? [panel("fastest", "wall", "slowest", { title: "time to finish (s): median, lowest to highest", scale: { zero: true } })] : []),
           panel("low", "share", "high", { title: "trials that never finish, with 95 % interval", scale: { domain: [0, 1] }, axis: { format: "%" } }),
         ],
       };
@@ -120,9 +121,10 @@
     const table = killtest.table([
       { label: "Subject", head: true, value: (point) => el("a", { href: killtest.fragment({ subject: point.subject, group: `mtbf-${point.mtbf_s}` }), "data-list": true }, point.subject) },
       { label: "Mean (s)", number: true, value: (point) => String(point.mtbf_s) },
-      { label: "Judged", number: true, value: (point) => number(point.n) },
+      { label: "Counted", number: true, value: (point) => number(point.n) },
       { label: "Finished", number: true, value: (point) => number(point.finished) },
-      { label: "of these right", number: true, value: (point) => number(point.right) },
+      { label: "before the first kill", number: true, value: (point) => number(point.untouched) },
+      { label: "finished and right", number: true, value: (point) => number(point.right) },
       { label: "Never finished [95 %]", number: true, value: neverText },
       { label: "Ended", value: (point) => Object.entries(point.endings).map(([name, count]) => `${name.replaceAll("_", " ")} ${count}`).join(", ") || "–" },
       { label: "Time to finish (s)", number: true, value: (point) => (point.wall_s ? `${number(point.wall_s[1], 1)} [${number(point.wall_s[0], 1)}–${number(point.wall_s[2], 1)}]` : "never") },
