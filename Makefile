@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate jobdir reload workers zoo reference test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
+.PHONY: help killtest mixed gate jobdir reload workers zoo reference tables test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -51,6 +51,9 @@ zoo: $(VENV)/.run ## the bug zoo: every planted bug found exactly, nothing in it
 reference: $(VENV)/.run ## run the committed campaigns anew into results/reference/ (about ten minutes)
 	@for campaign in article comparison mixed; do rm -rf results/reference/$$campaign; \
 	  $(BIN)/killtest bench $$campaign --results results/reference || exit $$?; done
+
+tables: $(VENV)/.run ## write what is derived from results/reference/ anew, and the tables of README and docs
+	$(BIN)/python -m killtest.report.page_tables
 
 test: $(VENV)/.dev ## the test suite, Scrapy included
 	$(BIN)/python -m pytest

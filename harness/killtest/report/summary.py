@@ -178,11 +178,21 @@ def timeline_trials(campaign_dir: Path, lines: Sequence[Line]) -> dict[str, Line
 
 
 def _missing_timelines(campaign_dir: Path, lines: Sequence[Line], text: Words) -> list[str]:
-    """A sentence for each subject that gets no timeline; a figure that is absent is not left unsaid."""
+    """For each subject without evidence the timeline that was drawn while there was some, or that there is none."""
     if has_laboratory(lines):
         return []
     without = [label for label, line in timeline_trials(campaign_dir, lines).items() if line is None]
-    return [text["summary_no_timeline"].format(subject=label) for label in without]
+    kept = {label: _drawn(campaign_dir, lines, label) for label in without}
+    told = [text["summary_no_timeline"].format(subject=label) for label, trial in kept.items() if trial is None]
+    shown = [(trial, text["summary_timeline"].format(trial=trial)) for trial in kept.values() if trial is not None]
+    return [*(_link(_file_name(f"timeline-{trial}"), title) for trial, title in shown), *told]
+
+
+def _drawn(campaign_dir: Path, lines: Sequence[Line], label: str) -> str | None:
+    """The trial of that subject whose timeline lies there."""
+    own = [str(line["id"]) for line in lines if subject_label(line) == label]
+    figures = campaign_dir / "figures"
+    return next((one for one in own if (figures / f"{_file_name(f'timeline-{one}')}.png").is_file()), None)
 
 
 def _evidence(campaign_dir: Path, line: Line) -> Path:
@@ -202,6 +212,10 @@ def _write_figure(campaign_dir: Path, name: str, title: str, drawing: Figure) ->
     stem = _file_name(name)
     for kind in ("png", "svg"):
         replace_file(campaign_dir / "figures" / f"{stem}.{kind}", image(drawing, kind))
+    return _link(stem, title)
+
+
+def _link(stem: str, title: str) -> str:
     return f"### {title}\n\n![{title}](figures/{stem}.png)\n\n[SVG](figures/{stem}.svg)"
 
 

@@ -1,0 +1,90 @@
+"""The tables of README and docs, written anew from the reference results: `make tables`.
+
+A page holds a table between `<!-- NAME table -->` and `<!-- end -->`. NAME is a campaign of the reference results; each
+has one table that pages show.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from killtest.campaigns import ledger
+from killtest.campaigns.campaign_folder import stored_spec
+from killtest.errors import UsageError
+from killtest.plan.campaign import names_by_group
+from killtest.report.summary import all_tables, write_summary
+from killtest.report.table import markdown
+
+# Of each campaign the table that pages show: the first whose name begins so.
+SHOWN = {
+    "article": "article-",
+    "comparison": "findings",
+    "jobdir": "jobdir-matrix",
+    "misbehaviour": "misbehaviour",
+    "mtbf": "mtbf",
+}
+# Benches have written these beside their campaigns, as pages.
+WRITTEN = {"reload": "claims.md", "workers": "claims.md"}
+_BLOCK = re.compile(r"(<!-- ([a-z]+) table -->\n).*?(<!-- end -->)", re.DOTALL)
+
+
+def language_of(page: Path) -> str:
+    """The language that a page's name says: `README.zh.md` is Chinese."""
+    return "zh" if page.name.endswith(".zh.md") else "en"
+
+
+def shown_table(results: Path, name: str, lang: str) -> str:
+    """The rows of that campaign's table, as Markdown. UsageError where there are none."""
+    folder = results / name
+    if name in WRITTEN:
+        return _first_rows((folder / WRITTEN[name]).read_text("utf-8"))
+    if name not in SHOWN:
+        raise UsageError(f"<!-- {name} table -->: there are tables for {', '.join(sorted({**SHOWN, **WRITTEN}))}")
+    lines, plan = ledger.read(folder / "trials.jsonl"), names_by_group(stored_spec(folder))
+    tables = all_tables(lines, lang, plan, folder)
+    return _first_rows(markdown(next(table for table in tables if table.name.startswith(SHOWN[name]))))
+
+
+def _first_rows(text: str) -> str:
+    """The first table in a text."""
+    found = re.search(r"(?:^\|.*\n)+", text, re.MULTILINE)
+    return found[0] if found else ""
+
+
+def filled(text: str, results: Path, lang: str) -> str:
+    """The page with each of its tables as the results have it."""
+    return _BLOCK.sub(lambda block: block[1] + shown_table(results, block[2], lang) + block[3], text)
+
+
+def pages_of(root: Path) -> list[Path]:
+    """The pages that may hold tables."""
+    return [*sorted(root.glob("README*.md")), *sorted((root / "docs").glob("*.md"))]
+
+
+def summaries_again(results: Path) -> None:
+    """Write what is derived from each ledger anew, in each language in which it is there.
+
+    A timeline is drawn from evidence, which is not kept for good: one that is there stays, with its link.
+    """
+    for ledger_file in sorted(results.glob("*/trials.jsonl")):
+        folder = ledger_file.parent
+        for page in sorted(folder.glob("summary*.md")):
+            lines, plan = ledger.read(ledger_file), names_by_group(stored_spec(folder))
+            write_summary(folder, lines, language_of(page), plan)
+
+
+def main(root: Path) -> None:
+    """Write the derived files of `results/reference` and the tables of all pages below `root` anew."""
+    results = root / "results" / "reference"
+    summaries_again(results)
+    for page in pages_of(root):
+        text = page.read_text("utf-8")
+        again = filled(text, results, language_of(page))
+        if again != text:
+            page.write_text(again, "utf-8")
+
+
+if __name__ == "__main__":
+    main(Path(*sys.argv[1:2]))
