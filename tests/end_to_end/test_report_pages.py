@@ -63,7 +63,7 @@ def explored(tmp_path_factory: pytest.TempPathFactory) -> Path:
     points[29] |= {"outcome": "FAIL", "findings": {}, "ending": "crash_loop", "confirmed": None}
     cuts = [point(k) | {"model": model, "torn_bytes": 512} for model in ("ordered", "torn") for k in range(1, 4)]
     (folder / "points.jsonl").write_text("".join(json.dumps(one) + "\n" for one in points))
-    (folder / "power_points.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cuts))
+    (folder / "points_power.jsonl").write_text("".join(json.dumps(one) + "\n" for one in cuts))
     (folder / "explored.json").write_text(json.dumps({"outcome": "FAIL", "points": 40, "failing": 2, "doubts": [EVIL]}))
     write_pages(folder, [control()])
     return folder / "map.html"

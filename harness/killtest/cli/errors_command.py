@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 
 from killtest.campaigns.campaign_folder import CampaignFolder, numbered
+from killtest.cli.map_page import map_of
 from killtest.cli.run_command import EXIT_CODES
 from killtest.errors import UsageError
 from killtest.explore import error_run, error_text
@@ -44,7 +45,7 @@ def run(order: Order, options: dict[str, Any], teller: Teller) -> int:
             console = Console()
             # A table in a file is not wrapped at the 80 columns of a terminal that is none.
             error_text.show(result, order, console if console.is_terminal else Console(width=120))
-            click.echo(f"\nresults: {folder.path}/errors.jsonl, errors.json")
+            click.echo(f"\nresults: {folder.path}/errors.jsonl, errors.json{map_of(folder.path)}")
     finally:
         folder.close()
     return EXIT_CODES[result.outcome]

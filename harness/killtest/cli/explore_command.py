@@ -16,6 +16,7 @@ from killtest.campaigns.campaign_folder import CampaignFolder, numbered
 from killtest.campaigns.campaign_run import Watcher
 from killtest.campaigns.progress import progress_for
 from killtest.cli import errors_command, power_command, sweep_command
+from killtest.cli.map_page import map_of
 from killtest.cli.run_command import EXIT_CODES, site_changes
 from killtest.cli.subject_words import store_options, subject_of
 from killtest.errors import UsageError
@@ -25,7 +26,6 @@ from killtest.plan import subject
 from killtest.plan.each_request import SMALL
 from killtest.report.crash_map import crash_map
 from killtest.report.figure import image
-from killtest.report.pages.campaign_pages import write_pages
 from killtest.trace import seccomp
 
 
@@ -122,8 +122,7 @@ def _draw(result: Exploration, name: str, folder: Path) -> str:
     title = f"{name}: a kill before each of {len(result.judged)} durable steps; {failing} fail"
     drawing = crash_map([explored_text.mark(one) for one in result.judged], title)
     (folder / "map.svg").write_bytes(image(drawing, "svg"))
-    write_pages(folder, result.lines)
-    return ", map.svg, map.html"
+    return f", map.svg{map_of(folder, result.lines)}"
 
 
 class Told:

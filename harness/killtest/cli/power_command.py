@@ -8,6 +8,7 @@ import msgspec
 from rich.console import Console
 
 from killtest.campaigns.campaign_folder import CampaignFolder, numbered
+from killtest.cli.map_page import map_of
 from killtest.cli.run_command import EXIT_CODES
 from killtest.errors import UsageError
 from killtest.explore import power_run, power_text
@@ -54,7 +55,7 @@ def run(order: Order, options: dict[str, Any], teller: Teller) -> int:
             click.echo(msgspec.json.encode(power_run.summary(result) | {"evidence": str(folder.path)}).decode())
         else:
             power_text.show(result, order, Console())
-            click.echo(f"\nresults: {folder.path}/points_power.jsonl, explored.json")
+            click.echo(f"\nresults: {folder.path}/points_power.jsonl, explored.json{map_of(folder.path)}")
     finally:
         folder.close()
     return EXIT_CODES[result.outcome]

@@ -97,7 +97,7 @@ def run(order: Order, is_every: bool, folder: CampaignFolder, teller: Teller) ->
     for place in folder.path.glob("bench-*"):
         shutil.rmtree(place)
     result = ErrorExploration(judged, len(found), len(taken.steps), _notes(order, judged, len(found)), seconds)
-    write(result, folder.path)
+    write(result, order, folder.path)
     return result
 
 
@@ -200,15 +200,16 @@ def summary(result: ErrorExploration) -> dict[str, Any]:
     }
 
 
-def write(result: ErrorExploration, folder: Path) -> None:
+def write(result: ErrorExploration, order: Order, folder: Path) -> None:
     """The points as errors.jsonl, and the rest as errors.json."""
-    lines = (msgspec.json.encode(_line(one)) + b"\n" for one in result.judged)
+    lines = (msgspec.json.encode(_line(one, order)) + b"\n" for one in result.judged)
     (folder / "errors.jsonl").write_bytes(b"".join(lines))
     (folder / "errors.json").write_bytes(msgspec.json.format(msgspec.json.encode(summary(result)), indent=1) + b"\n")
 
 
-def _line(one: JudgedError) -> dict[str, Any]:
+def _line(one: JudgedError, order: Order) -> dict[str, Any]:
     step = one.point.step
     facts = {"k": step.k, "fault": one.point.fault, "call": step.call, "path": step.path, "what": one.point.what}
     names = [name for name in one.__struct_fields__ if name != "point"]
+    facts |= {"model": " ".join(one.point.row), "reproduce": reproduce_at(one.point, order)}
     return facts | {"last_request": one.point.last_request} | {name: getattr(one, name) for name in names}

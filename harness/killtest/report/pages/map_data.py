@@ -16,8 +16,8 @@ from killtest.errors import UsageError
 
 MAPS = {
     "points.jsonl": "Crash points: a kill before each durable step",
-    "power_points.jsonl": "Power cuts: what each model leaves on disk",
-    "error_points.jsonl": "Error points: a call that fails",
+    "points_power.jsonl": "Power cuts: what each model leaves on disk",
+    "errors.jsonl": "Error points: a call that fails",
 }
 MARKS = ("PASS", "confirmed", "derived", "false", "unknown")
 
