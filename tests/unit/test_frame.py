@@ -9,7 +9,7 @@ import sys
 
 import pytest
 from killtest.errors import UsageError
-from killtest.report.frame import ledger_frame, rows_committed_by_killed, trials_csv
+from killtest.report.frame import ledger_frame, plan_by_label, rows_committed_by_killed, trials_csv
 from ledger_lines import control, failed, trial, unknown
 
 
@@ -89,3 +89,11 @@ def test_a_missing_package_names_the_extra(package: str, monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, package, None)
     with pytest.raises(UsageError, match=rf"need {package}.*pip install 'killtest\[report\]'"):
         ledger_frame([trial()])
+
+
+def test_a_subject_that_the_plan_knows_by_its_path_is_planned_under_its_label() -> None:
+    line = trial(
+        "mine", variant="slow", reproduce="killtest run ./crawlers/mine:slow --site products=5 --fault 'x KILL'"
+    )
+    plan = {("./crawlers/mine:slow", "start-KILL"): ["start-KILL-1"], ("idempotent", "start-KILL"): ["start-KILL-1"]}
+    assert list(plan_by_label(plan, [line, control()])) == [("mine:slow", "start-KILL"), ("idempotent", "start-KILL")]

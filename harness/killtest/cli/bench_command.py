@@ -15,6 +15,7 @@ from killtest.campaigns.trial_line import Line
 from killtest.errors import UsageError
 from killtest.plan import campaign, mean_time, subject
 from killtest.plan.campaign import Spec
+from killtest.report.frame import plan_by_label
 from killtest.report.pages.campaign_pages import write_pages
 from killtest.report.summary import print_tables, write_summary
 
@@ -70,7 +71,7 @@ def _asked(words: tuple[str, ...], mtbf: str | None) -> tuple[Spec, str, Path]:
 
 
 def _report(spec: Spec, lines: list[Line], folder: Path, lang: str, as_json: bool) -> None:
-    plan = campaign.names_by_group(spec)
+    plan = plan_by_label(campaign.names_by_group(spec), lines)
     summary = write_summary(folder, lines, lang, plan)
     write_pages(folder, lines, plan)
     if as_json:

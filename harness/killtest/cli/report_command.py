@@ -8,6 +8,7 @@ from rich.console import Console
 from killtest.campaigns import ledger
 from killtest.campaigns.campaign_folder import stored_spec
 from killtest.plan.campaign import names_by_group
+from killtest.report.frame import plan_by_label
 from killtest.report.pages.campaign_pages import write_pages
 from killtest.report.summary import print_tables, write_summary
 
@@ -24,7 +25,7 @@ def command(campaign: Path, lang: str) -> int:
     page of its own in trials/, an exploration a map.html.
     """
     lines = ledger.read(campaign / "trials.jsonl")
-    plan = names_by_group(stored_spec(campaign))
+    plan = plan_by_label(names_by_group(stored_spec(campaign)), lines)
     write_summary(campaign, lines, lang, plan)
     index = write_pages(campaign, lines, plan)
     print_tables(lines, lang, Console(), plan, campaign)

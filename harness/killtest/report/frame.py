@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import json
 import re
+import shlex
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,16 @@ def subject_label(line: Line) -> str:
     """The subject's name, followed by its variant if it has one: `idempotent:short_lease`."""
     variant = line.get("variant")
     return f"{line['subject']}:{variant}" if variant else str(line["subject"])
+
+
+def plan_by_label(plan: Plan, lines: Iterable[Line]) -> Plan:
+    """The plan of a campaign file, whose subjects may be paths, under the labels that its lines have.
+
+    A path and its label stand together in the command that reproduces a line.
+    """
+    commands = [(shlex.split(str(line["reproduce"])), subject_label(line)) for line in lines if line.get("reproduce")]
+    labels = {words[2]: label for words, label in commands if len(words) > 2}
+    return {(labels.get(name, name), group): names for (name, group), names in plan.items()}
 
 
 def trial_number(line: Line) -> int | None:

@@ -14,6 +14,7 @@ from killtest.campaigns import ledger
 from killtest.campaigns.campaign_folder import stored_spec
 from killtest.errors import UsageError
 from killtest.plan.campaign import names_by_group
+from killtest.report.frame import plan_by_label
 from killtest.report.summary import all_tables, write_summary
 from killtest.report.table import markdown
 
@@ -42,7 +43,8 @@ def shown_table(results: Path, name: str, lang: str) -> str:
         return _first_rows((folder / WRITTEN[name]).read_text("utf-8"))
     if name not in SHOWN:
         raise UsageError(f"<!-- {name} table -->: there are tables for {', '.join(sorted({**SHOWN, **WRITTEN}))}")
-    lines, plan = ledger.read(folder / "trials.jsonl"), names_by_group(stored_spec(folder))
+    lines = ledger.read(folder / "trials.jsonl")
+    plan = plan_by_label(names_by_group(stored_spec(folder)), lines)
     tables = all_tables(lines, lang, plan, folder)
     return _first_rows(markdown(next(table for table in tables if table.name.startswith(SHOWN[name]))))
 
@@ -71,7 +73,8 @@ def summaries_again(results: Path) -> None:
     for ledger_file in sorted(results.glob("*/trials.jsonl")):
         folder = ledger_file.parent
         for page in sorted(folder.glob("summary*.md")):
-            lines, plan = ledger.read(ledger_file), names_by_group(stored_spec(folder))
+            lines = ledger.read(ledger_file)
+            plan = plan_by_label(names_by_group(stored_spec(folder)), lines)
             write_summary(folder, lines, language_of(page), plan)
 
 

@@ -1,0 +1,185 @@
+"""Every command that README and docs show is run, in a folder that has what it names.
+
+Those that visit all of a shop get a small one.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from test_docs import PAGES, ROOT, commands
+
+README = (ROOT / "README.md").read_text("utf-8")
+# What stands for something of the reader's own.
+NAMES = {
+    "SUBJECT": "idempotent",
+    "NAME": "my.toml",
+    "DIR": "job",
+    "[--json]": "--json",
+    "path/to/subject.toml": "./subject.toml",
+    "results/<campaign>": "results/comparison",
+    "results/gate-SUBJECT": "results/comparison",
+    "results/reference/comparison": "results/comparison",
+}
+# Run elsewhere, for they need more than a folder.
+ELSEWHERE = {
+    "inspect": "needs a JOBDIR: tests/end_to_end/test_inspect.py",
+    "zoo --jobs": "all of the zoo: .ci/run",
+    "explore scrapy_jobdir": "minutes each: make jobdir",
+    "sweep scrapy_jobdir": "minutes: make jobdir",
+    "bench --mtbf": "timers: tests/end_to_end/test_command_line.py",
+    "explore idempotent --errors --every": "two thousand crawls: make bench",
+}
+SMALL = ["--site", "list_pages=1", "--site", "products=3"]
+MINE = """
+import re, sqlite3, sys, urllib.request
+
+REVISION = 1
+site, db = sys.argv[1], sqlite3.connect("crawl.db", isolation_level=None, timeout=30)
+db.execute("CREATE TABLE IF NOT EXISTS products (sku TEXT PRIMARY KEY, price TEXT)")
+
+
+def get(path):
+    with urllib.request.urlopen(site + path) as answer:
+        return answer.read().decode()
+
+
+page = "/list/0"
+while page:
+    text = get(page)
+    for path in re.findall(r'href="(/product/\\d+)"', text):
+        row = re.findall(r'class="(?:sku|price)">([^<]+)<', get(path))
+        db.execute("INSERT OR REPLACE INTO products VALUES (?, ?)", row[:2])
+        with open("out.csv", "a") as file:
+            file.write(("" if file.tell() else "sku,price\\n") + ",".join(row[:2]) + "\\n")
+    page = next(iter(re.findall(r'class="next" href="([^"]+)"', text)), None)
+"""
+SHELL = """
+mkdir -p pages
+page=/list/0
+while [ -n "$page" ]; do
+  curl -s "$1$page" > list
+  for product in $(grep -o '/product/[0-9]*' list); do
+    curl -s -o "pages/$(basename "$product").html" "$1$product"
+  done
+  page=$(sed -n 's/.*class="next" href="\\([^"]*\\)".*/\\1/p' list)
+done
+"""
+MANIFEST = """
+name = "{name}"
+command = ["{{python}}", "mine.py", "{{site_url}}"]
+{more}
+
+[store]
+reader = "sqlite"
+path = "crawl.db"
+query = "SELECT sku AS key, price FROM products"
+"""
+CAMPAIGN = """
+schema = 1
+name = "{name}"
+title = "A small one"
+seed = "1"
+subjects = ["./mine"]
+keep = "always"
+controls = 1
+
+[site]
+list_pages = 1
+products = 5
+
+[[schedules]]
+group = "start-KILL"
+trials = 3
+kills = 1
+trigger = "request"
+between = [2, 5]
+"""
+
+
+def shown() -> list[tuple[str, tuple[str, ...]]]:
+    """Each command once, with the page that shows it first; those that only name a command are left out."""
+    found: dict[tuple[str, ...], str] = {}
+    for page in [*PAGES, ROOT / "README.zh.md"]:
+        for words in commands(page) if page.name != "cli.md" else []:
+            if len(words) > 2 or words[1] == "doctor":
+                found.setdefault(tuple(words[1:]), page.name)
+    return [(page, words) for words, page in found.items()]
+
+
+def elsewhere(words: tuple[str, ...]) -> str | None:
+    """Why a command is not run here."""
+    return next((why for start, why in ELSEWHERE.items() if f"{' '.join(words)} ".startswith(start)), None)
+
+
+def prepared(words: tuple[str, ...], folder: Path) -> list[str]:
+    """The command as it is run; the folder gets what it names."""
+    text = " ".join(words)
+    more = [
+        'reload = ["mine.py"]' if "reload:" in text else "",
+        'services = ["valkey"]' if "service:" in text else "",
+        "instances = 2" if "instance=" in text else "",
+    ]
+    (folder / "mine").mkdir()
+    for place, name in ((folder, "shop"), (folder / "mine", "mine"))[words[0] == "init" :]:
+        (place / "mine.py").write_text(MINE, "utf-8")
+        (place / "subject.toml").write_text(MANIFEST.format(name=name, more="\n".join(more)), "utf-8")
+    (folder / "crawl.py").write_text(MINE, "utf-8")
+    (folder / "crawl.sh").write_text(SHELL, "utf-8")
+    found = re.search(r"```js\n(// crawl\.js\n.*?)```", README, re.DOTALL)
+    assert found is not None
+    (folder / "crawl.js").write_text(found[1], "utf-8")
+    (folder / "my.toml").write_text(CAMPAIGN.format(name="my"), "utf-8")
+    if words[0] != "init":  # it writes these itself
+        (folder / "budget.toml").write_text("[default]\nlost = 0\n", "utf-8")
+    _results(text, folder)
+    own = [NAMES.get(word, word) for word in words]
+    visits_all = own[0] in ("explore", "sweep", "gate") and not any(word.startswith("results/") for word in own)
+    if visits_all and "--site" not in own:
+        end = own.index("--") if "--" in own else len(own)
+        own[end:end] = SMALL
+    return own
+
+
+def _results(text: str, folder: Path) -> None:
+    """The campaigns whose results a command names."""
+    for name in ("article", "comparison", "main"):
+        if f"results/{name}" in text or (name == "comparison" and re.search(r"results/(<|gate|reference)", text)):
+            (folder / f"{name}.toml").write_text(CAMPAIGN.format(name=name), "utf-8")
+            assert killtest(["bench", f"{name}.toml"], folder).returncode == 0
+    if "results/run-mine-001" in text:
+        assert killtest(["run", "mine", "--fault", "request:30 KILL"], folder).returncode == 0
+    if "schedule.json" in text:
+        (folder / "s.toml").write_text(CAMPAIGN.format(name="s"), "utf-8")
+        killtest(["bench", "s.toml"], folder)
+        kept = next((folder / "results" / "s" / "trials").glob("*KILL-1/schedule.json"))
+        shutil.copy(kept, folder / "schedule.json")
+
+
+def killtest(words: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
+    """A command, with the interpreter of the tests as `python`."""
+    environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    argv = [sys.executable, "-m", "killtest", *words]
+    return subprocess.run(argv, cwd=folder, capture_output=True, text=True, check=False, env=environment, timeout=280)
+
+
+def test_what_is_run_elsewhere_is_still_shown() -> None:
+    for start in ELSEWHERE:
+        assert any(f"{' '.join(words)} ".startswith(start) for _, words in shown()), start
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("words", [words for _, words in shown() if elsewhere(words) is None], ids=" ".join)
+def test_a_command_that_is_shown_does_what_it_is_shown_for(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = killtest(prepared(words, tmp_path), tmp_path)
+    said = done.stdout + done.stderr
+    assert done.returncode in (0, 1), f"{done.returncode}: {said[-2000:]}"
+    assert done.stdout.strip()
+    assert "Traceback" not in said
+    # A fault that never strikes would be shown in vain, and a schedule that nobody runs as well.
+    assert not re.search(r"not_reached|^UNKNOWN", done.stdout, re.MULTILINE)
+    assert " missing  missing " not in done.stdout
