@@ -10,7 +10,6 @@ import pytest
 from killtest.trace import seccomp
 
 pytestmark = pytest.mark.skipif(bool(seccomp.refusal()), reason="this machine allows no seccomp notification")
-SMALL = ("--site", "list_pages=1", "--site", "products=2")
 
 
 def explore(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
@@ -18,13 +17,13 @@ def explore(tmp_path: Path, *words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
 
 
-def crawler(tmp_path: Path, otherwise: str = "raise") -> tuple[str, ...]:
-    """A crawler of two products, a file each, sound but for what it does `otherwise` about an error."""
+def crawler(tmp_path: Path, otherwise: str = "raise", products: int = 2) -> tuple[str, ...]:
+    """A crawler of so many products, a file each, sound but for what it does `otherwise` about an error."""
     text = (
         "import os, sys, urllib.request\n"
         "site = os.environ['KILLTEST_SITE_URL']\n"
         "urllib.request.urlopen(site + '/list/0').read()\n"
-        "for n in range(1, 3):\n"
+        f"for n in range(1, {products + 1}):\n"
         "    urllib.request.urlopen(f'{site}/product/{n}').read()\n"
         "    try:\n"
         "        with open('new', 'w') as file: file.write('x')\n"
@@ -33,7 +32,8 @@ def crawler(tmp_path: Path, otherwise: str = "raise") -> tuple[str, ...]:
     )
     (tmp_path / "crawl.py").write_text(text)
     store = ("--store", "files:SKU*.json", "--key", r"(SKU-\d+)\.json$")
-    return (*SMALL, *store, "--", sys.executable, "crawl.py")
+    shop = ("--site", "list_pages=1", "--site", f"products={products}")
+    return (*shop, *store, "--", sys.executable, "crawl.py")
 
 
 def points(tmp_path: Path) -> list[dict[str, Any]]:
@@ -55,15 +55,15 @@ def test_crawler_that_names_the_cause_passes_at_every_call(tmp_path: Path) -> No
 
 
 def test_crawler_that_hides_the_cause_is_told_with_a_command_that_shows_it(tmp_path: Path) -> None:
-    done = explore(tmp_path, "--errors", *crawler(tmp_path, "sys.exit('could not go on')"))
+    done = explore(tmp_path, "--errors", *crawler(tmp_path, "sys.exit('could not go on')", products=4))
     assert done.returncode == 1, done.stdout + done.stderr
     found = points(tmp_path)
-    assert 0 < len(found) < 24
+    assert 0 < len(found) < 48
     assert {(one["reaction"], tuple(one["findings"]), one["recovered"]) for one in found} == {
         ("not_named", ("unexplained",), True)
     }
     assert (
-        f"note: {len(found)} of 24 error points were tried, three of each kind: --every tries them all" in done.stdout
+        f"note: {len(found)} of 48 error points were tried, three of each kind: --every tries them all" in done.stdout
     )
     line = next(line for line in done.stdout.splitlines() if "reproduce:" in line)
     words = line.split("reproduce: killtest ")[1]

@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 from killtest.campaigns import ledger
-from killtest.campaigns.campaign_folder import stored_spec
-from killtest.plan.campaign import names_by_group
-from killtest.report.summary import all_tables
+from killtest.report.reference import campaign_in
 from killtest.report.table import Table, csv_text, markdown
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -90,9 +88,7 @@ def test_what_has_to_be_written_to_put_a_crawler_under_test_is_short() -> None:
 
 
 def tables_of(campaign: str) -> list[Table]:
-    folder = ROOT / "results" / "reference" / campaign
-    lines, plan = ledger.read(folder / "trials.jsonl"), names_by_group(stored_spec(folder))
-    return all_tables(lines, plan=plan, campaign_dir=folder)
+    return campaign_in(ROOT / "results" / "reference" / campaign).tables()
 
 
 @pytest.mark.parametrize(

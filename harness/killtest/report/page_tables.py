@@ -10,12 +10,9 @@ import re
 import sys
 from pathlib import Path
 
-from killtest.campaigns import ledger
-from killtest.campaigns.campaign_folder import stored_spec
 from killtest.errors import UsageError
-from killtest.plan.campaign import names_by_group
-from killtest.report.frame import plan_by_label
-from killtest.report.summary import all_tables, write_summary
+from killtest.report.reference import campaign_in, campaigns_in
+from killtest.report.summary import write_summary
 from killtest.report.table import markdown
 
 # Of each campaign the table that pages show: the first whose name begins so.
@@ -43,10 +40,7 @@ def shown_table(results: Path, name: str, lang: str) -> str:
         return _first_rows((folder / WRITTEN[name]).read_text("utf-8"))
     if name not in SHOWN:
         raise UsageError(f"<!-- {name} table -->: there are tables for {', '.join(sorted({**SHOWN, **WRITTEN}))}")
-    lines = ledger.read(folder / "trials.jsonl")
-    plan = plan_by_label(names_by_group(stored_spec(folder)), lines)
-    tables = all_tables(lines, lang, plan, folder)
-    return _first_rows(markdown(next(table for table in tables if table.name.startswith(SHOWN[name]))))
+    return _first_rows(markdown(campaign_in(folder).table(SHOWN[name], lang)))
 
 
 def _first_rows(text: str) -> str:
@@ -70,12 +64,9 @@ def summaries_again(results: Path) -> None:
 
     A timeline is drawn from evidence, which is not kept for good: one that is there stays, with its link.
     """
-    for ledger_file in sorted(results.glob("*/trials.jsonl")):
-        folder = ledger_file.parent
-        for page in sorted(folder.glob("summary*.md")):
-            lines = ledger.read(ledger_file)
-            plan = plan_by_label(names_by_group(stored_spec(folder)), lines)
-            write_summary(folder, lines, language_of(page), plan)
+    for campaign in campaigns_in(results).values():
+        for page in sorted(campaign.folder.glob("summary*.md")):
+            write_summary(campaign.folder, campaign.lines, language_of(page), campaign.plan)
 
 
 def main(root: Path) -> None:
