@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate jobdir reload workers zoo reference tables test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
+.PHONY: help killtest mixed gate jobdir reload workers zoo reference tables notebooks test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -52,8 +52,12 @@ reference: $(VENV)/.run ## run the committed campaigns anew into results/referen
 	@for campaign in article comparison mixed; do rm -rf results/reference/$$campaign; \
 	  $(BIN)/killtest bench $$campaign --results results/reference || exit $$?; done
 
-tables: $(VENV)/.run ## write what is derived from results/reference/ anew, and the tables of README and docs
+tables: $(VENV)/.dev ## write what is derived from results/reference/ anew, the tables of README and docs, and the notebooks
 	$(BIN)/python -m killtest.report.page_tables
+	$(BIN)/python bench/notebook_run.py
+
+notebooks: $(VENV)/.dev ## execute the notebooks, which read results/reference/
+	$(BIN)/python bench/notebook_run.py
 
 test: $(VENV)/.dev ## the test suite, Scrapy included
 	$(BIN)/python -m pytest
