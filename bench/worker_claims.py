@@ -102,18 +102,17 @@ def in_hand(fault: dict[str, Any]) -> int:
             return len(fault["in_flight"]) if "service" in fault["planned"] else 0
 
 
-def report(found: Sequence[Claims]) -> int:
-    """Print a row per trial and what was kept; the exit code."""
+def report(found: Sequence[Claims]) -> tuple[str, int]:
+    """A row per trial and what was kept, as text; and the exit code."""
     rows = [
         (one.subject, one.schedule, one.verdict, one.strikes, one.rows, one.doubled, one.missing, one.requests,
          one.at_most, one.concurrent, one.lapsed, one.unexplained, one.incarnations)
         for one in found
     ]  # fmt: skip
-    print(tabulate(rows, HEAD, tablefmt="github"))
     broken = [f"{one.subject} {one.schedule}" for one in found if not one.are_kept]
     told = f", but not {', '.join(broken)}" if broken else ""
-    print(f"\n{len(found) - len(broken)} of {len(found)} trials kept every promise{told}")
-    return int(bool(broken) or not found)
+    kept = f"{len(found) - len(broken)} of {len(found)} trials kept every promise{told}"
+    return f"{tabulate(rows, HEAD, tablefmt='github')}\n\n{kept}\n", int(bool(broken) or not found)
 
 
 def read(ledger: Path) -> Iterable[dict[str, Any]]:
@@ -123,14 +122,18 @@ def read(ledger: Path) -> Iterable[dict[str, Any]]:
 
 
 def main() -> int:
-    """Print what the campaign says."""
+    """Print what the campaign says, and keep it beside the campaign as claims.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, nargs="?", default=Path("results/workers"))
-    ledger = parser.parse_args().folder / "trials.jsonl"
+    folder = parser.parse_args().folder
+    ledger = folder / "trials.jsonl"
     if not ledger.is_file():
         print(f"{ledger}: no such file; `make workers` writes it", file=sys.stderr)
         return 2
-    return report([claims(line) for line in read(ledger) if line["data"] is not None])
+    text, code = report([claims(line) for line in read(ledger) if line["data"] is not None])
+    print(text, end="")
+    (folder / "claims.md").write_text(text, "utf-8")
+    return code
 
 
 if __name__ == "__main__":

@@ -104,7 +104,7 @@ between = [2, 5]
 def shown() -> list[tuple[str, tuple[str, ...]]]:
     """Each command once, with the page that shows it first; those that only name a command are left out."""
     found: dict[tuple[str, ...], str] = {}
-    for page in [*PAGES, ROOT / "README.zh.md"]:
+    for page in PAGES:
         for words in commands(page) if page.name != "cli.md" else []:
             if len(words) > 2 or words[1] == "doctor":
                 found.setdefault(tuple(words[1:]), page.name)

@@ -144,3 +144,25 @@ def test_reference_results_of_the_reloadable_crawler_hold_what_is_claimed() -> N
     labels = [line["subject"] + (f":{line['variant']}" if line["variant"] else "") for line in lines]
     found = [(label, line["schedule"]["name"], line["outcome"]) for label, line in zip(labels, lines, strict=True)]
     assert [tuple(cell.strip() for cell in cells[1:4]) for cells in told] == found
+
+
+CHINESE = (ROOT / "README.zh.md").read_text("utf-8")
+
+
+def commands_of(text: str) -> set[str]:
+    """Every command that a page shows, fenced, indented or in backquotes."""
+    return set(re.findall(r"(?:^|`)\$? *((?:killtest|make) [a-z][^`\n#]*)", text, re.MULTILINE))
+
+
+def test_the_chinese_readme_keeps_step_with_commands_programs_and_tables() -> None:
+    english = {command.strip() for command in commands_of(README)}
+    assert {command.strip() for command in commands_of(CHINESE)} <= english
+    for kind in ("python", "toml", "js", "sh"):
+        shown = re.findall(rf"```{kind}\n(.*?)```", CHINESE, re.DOTALL)
+        assert [code for code in shown if code not in README] == []
+    for first in ("# mine.py", "# subject.toml", "// crawl.js", "killtest run", "make killtest", "make test"):
+        assert first in CHINESE
+    names = re.compile(r"<!-- ([a-z]+) table -->")
+    assert {"article", "comparison"} <= set(names.findall(CHINESE)) <= set(names.findall(README))
+    pictures = re.compile(r"!\[[^\]]*\]\(([^)]+)\)")
+    assert set(pictures.findall(CHINESE)) <= set(pictures.findall(README))
