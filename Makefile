@@ -48,9 +48,10 @@ workers: $(VENV)/.dev ## several workers on one store: killed, paused, slow, wit
 zoo: $(VENV)/.run ## the bug zoo: every planted bug found exactly, nothing in its sound twin (a minute or two)
 	$(BIN)/killtest zoo --jobs 2
 
-reference: $(VENV)/.run ## run the committed campaigns anew into results/reference/ (about ten minutes)
-	@for campaign in article comparison mixed; do rm -rf results/reference/$$campaign; \
+reference: $(VENV)/.dev ## run the committed campaigns anew into results/reference/ (about half an hour)
+	@for campaign in article comparison mixed misbehaviour mtbf workers; do rm -rf results/reference/$$campaign; \
 	  $(BIN)/killtest bench $$campaign --results results/reference || exit $$?; done
+	$(BIN)/python bench/worker_claims.py results/reference/workers
 
 tables: $(VENV)/.dev ## write what is derived from results/reference/ anew, the tables of README and docs, and the notebooks
 	$(BIN)/python -m killtest.report.page_tables
