@@ -242,6 +242,10 @@ def test_each_version_is_announced_once() -> None:
 COUNTER_DAMAGES: dict[str, tuple[dict[str, Any], Found]] = {
     "too many": ({"rows": 6}, {"counters.wrong": {"rows": "it says 6, the rows: 5"}}),
     "text": ({"rows": "5"}, {}),
+    "a number that can't be compared": (
+        {"rows": "sNaN"},
+        {"counters.wrong": {"rows": "it says sNaN, the rows: 5"}},
+    ),
     "no number": ({"rows": "many"}, {"counters.wrong": {"rows": "it says many, the rows: 5"}}),
     "nothing": ({"rows": None}, {"counters.wrong": {"rows": "it says None, the rows: 5"}}),
     "none": ({}, {"counters.missing": {"(all)": "no counter is stored"}}),
@@ -264,13 +268,28 @@ def test_each_damage_of_a_counter_gives_exactly_its_finding(name: str) -> None:
     assert found(crawl) == wanted
 
 
-def test_a_counter_that_was_there_after_an_earlier_incarnation_and_is_not_is_missing() -> None:
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("rows", {"counters.missing": {"rows": "the rows: 5"}}),
+        ("availability=sold out", {}),  # of no row any more, as its product was changed: a GROUP BY leaves it out
+    ],
+)
+def test_a_counter_that_was_there_earlier_is_missing_when_it_counts_rows(name: str, wanted: Found) -> None:
     crawl = clean()
+    del crawl.counters["rows"]
     last = crawl.evidence.course.snapshots[0]
-    before = replace(last, effects=StoredEffects(counters={"rows": 2, "availability=gone": 0}))
+    before = replace(last, effects=StoredEffects(counters={name: 2}))
     after = evidence(before, replace(last, incarnation=1), requests=crawl.requests, shop=crawl.truth)
-    answer = judge(replace(after, effects=crawl.needs))
-    assert answer.effects.named == {"counters.missing": {"availability=gone": "the rows: 0"}}
+    assert judge(replace(after, effects=crawl.needs)).effects.named == wanted
+
+
+def test_a_field_without_a_value_is_not_counted() -> None:
+    crawl = clean()
+    crawl.rows = [replace(row, values=row.values | {"colour": None}) for row in crawl.rows]
+    crawl.rows[0].values["colour"] = "red"
+    crawl.counters = {"rows": 5, "colour=red": 1}
+    assert found(crawl) == {}
 
 
 # Captures
