@@ -210,6 +210,15 @@ def test_an_announcement_that_met_an_error_page_was_not_accepted() -> None:
     assert costs(crawl)["webhooks"] == {"deduplicated": 0}
 
 
+@pytest.mark.parametrize("status", [422, None])  # None: its client was gone before the first byte
+def test_an_error_page_that_was_planned_is_told_by_its_name_not_by_its_status(status: int | None) -> None:
+    crawl = clean()
+    met = hook(14, values(crawl.truth, 3), status=status)
+    crawl.requests[13] = replace(met, misbehaviour=("status:/hook=422*1",))
+    assert found(crawl) == {"webhooks.never": {key(3): "never announced"}}
+    assert announced(crawl, values(crawl.truth, 3)) == {}
+
+
 @pytest.mark.parametrize("status", [202, 422])
 def test_the_key_of_another_body_is_wrong_whatever_the_site_could_know(status: int) -> None:
     crawl = clean()

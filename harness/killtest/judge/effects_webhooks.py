@@ -17,6 +17,7 @@ from killtest.store.rows import Row, row_of
 
 _ANOTHER_BODY = 422  # what the site says when it has seen the key; the log tells as much without it
 _REFUSED = 300
+_IN_PLACE = ("status:", "redirect:")  # what was planned, by its name in the log
 
 
 class Announced(msgspec.Struct, frozen=True):
@@ -84,6 +85,8 @@ def _silence(key: str, row: Row, found: Announced, product: Product) -> str | No
 
 def _is_turned_away(request: Request) -> bool:
     """Whether a planned error page or redirect took the answer's place: to its sender it was not accepted."""
+    if any(name.startswith(_IN_PLACE) for name in request.misbehaviour):
+        return True
     status = request.status
     is_own = request.hook is None or request.hook.body is None or status == _ANOTHER_BODY
     return status is not None and status >= _REFUSED and not is_own
