@@ -320,6 +320,16 @@ def test_each_damage_of_a_capture_gives_exactly_its_finding() -> None:
     assert found(crawl) == {"captures.missing": {key(3): "no whole capture of /product/3"}}
 
 
+def test_what_the_shop_serves_besides_its_pages_may_be_kept_too() -> None:
+    crawl = clean()
+    crawl.captures[0] = replace(crawl.captures[0], path="/")  # it leads to the first list page
+    other = sha256(b"User-agent: *").hexdigest()
+    crawl.captures += [Capture("line 7", "/robots.txt", other), Capture("line 8", "/sitemap.xml", other)]
+    assert found(crawl) == {}
+    crawl.captures[0] = replace(crawl.captures[0], sha256=other)
+    assert found(crawl) == {"captures.wrong": {"line 1": "/: like nothing served there"}}
+
+
 def test_captures_beyond_need_are_a_cost() -> None:
     crawl = clean(bumped=3)
     crawl.captures += [crawl.captures[0], crawl.captures[3], capture(crawl.truth, 3, "line 9", version=1)]
