@@ -171,6 +171,8 @@ def test_a_manifest_declares_effects(tmp_path: Path) -> None:
     [
         ('files = { path = "/images" }', "[effects.files] path '/images' must lie below the store folder"),
         ('files = { path = "../x" }', "[effects.files] path '../x' must lie below the store folder"),
+        ('files = { path = "images/**.bmp" }', "[effects.files] path 'images/**.bmp' is no pattern for files: Invalid"),
+        ('files = { path = "." }', "[effects.files] path '.' is no pattern for files: "),
         ('files = { path = "x", key = "(" }', "[effects.files] key '(' is no regular expression: "),
         ('files = { path = "x", key = "x" }', "[effects.files] key 'x' has 0 groups; it wants one: the key"),
         ('webhooks = { key = "" }', "[effects.webhooks] wants `key`, which column of the body is the natural key"),
