@@ -10,7 +10,7 @@ from evidence_builder import evidence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killtest.judge.verdict import judge
-from killtest.plan.effects import EffectNeeds
+from killtest.plan.effects import EffectNeeds, WebhookNeeds
 from killtest.store.effects import Capture, StoredEffects
 from killtest.store.rows import Row
 from killtest.store.snapshot import Snapshot
@@ -191,6 +191,12 @@ def test_the_same_announcement_with_another_key_or_none_is_twice() -> None:
     assert announced(clean(), dict(reversed(body.items()))) == TWICE, "in another spelling"
     assert announced(clean(), body, outcome="held", status=None) == TWICE, "delivered, and its answer never came"
     assert announced(clean(), body, outcome="broken", status=202, incarnation=0) == TWICE
+
+
+def test_columns_that_differ_each_time_do_not_hide_a_repetition() -> None:
+    crawl = clean()
+    crawl.needs = replace(crawl.needs, webhooks=WebhookNeeds("sku", varying=("sent_at", "delivery")))
+    assert announced(crawl, values(crawl.truth, 3) | {"sent_at": 1.5, "delivery": "a"}) == TWICE
 
 
 def test_an_idempotency_key_seen_before_makes_it_a_cost() -> None:

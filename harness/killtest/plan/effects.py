@@ -24,9 +24,14 @@ class FileNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WebhookNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Its announcements at the site's `/hook`: once for each record and version. `key` names the natural key."""
+    """Its announcements at the site's `/hook`: once for each record and version. `key` names the natural key.
+
+    `varying` are columns that are another each time, such as the time of sending: two bodies that differ in nothing
+    else are the same announcement.
+    """
 
     key: str
+    varying: tuple[str, ...] = ()
 
 
 class CounterNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
