@@ -23,8 +23,13 @@ def naming(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        name = errno.errorcode.get(error.errno or 0, type(error).__name__)
-        raise FileError(f"{path.absolute()}: {error.strerror} ({name})") from error
+        raise named(path, error) from error
+
+
+def named(path: Path, error: OSError) -> FileError:
+    """The error with the path that it is about."""
+    name = errno.errorcode.get(error.errno or 0, type(error).__name__)
+    return FileError(f"{path.absolute()}: {error.strerror} ({name})")
 
 
 def replace(path: Path, temporary: Path, content: bytes) -> None:
@@ -36,7 +41,12 @@ def replace(path: Path, temporary: Path, content: bytes) -> None:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
-    temporary.replace(path)
+    try:
+        temporary.replace(path)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise named(path, error) from error
     sync_folder(path.parent)
 
 

@@ -55,6 +55,21 @@ def test_a_range_is_a_piece_of_the_picture_and_the_pieces_make_the_whole() -> No
         assert [line["status"] for line in running.log()] == [200, 206, 206, 416]
 
 
+@pytest.mark.parametrize("ranges", ["items=0-5", "bytes=0-1,4-5"])
+def test_ranges_of_another_unit_or_several_are_ignored(ranges: str) -> None:
+    with site(*SMALL) as running:
+        status, _, body = ask(running.client(), "/image/7", f"Range: {ranges}")
+        assert (status, len(body)) == (200, SIZE_BYTES)
+
+
+def test_a_head_knows_no_ranges() -> None:
+    with site(*SMALL) as running:
+        client = running.client()
+        client.sock.sendall(b"HEAD /image/7 HTTP/1.1\r\nHost: shop\r\nRange: bytes=0-9\r\n\r\n")
+        status, headers, _ = client.read(False)
+        assert (status, headers["content-length"]) == (200, str(SIZE_BYTES))
+
+
 def test_an_etag_is_the_same_as_long_as_the_picture_is() -> None:
     with site(*SMALL) as running:
         client = running.client()
@@ -175,6 +190,16 @@ def test_an_error_page_in_place_of_the_answer_leaves_the_key_free() -> None:
         send_hook(client, key="b")
         assert client.rest().endswith(b"\r\n\r\n{")
         assert post(running.client(), key="b")[1]["idempotent-replayed"] == "true"
+
+
+def test_an_error_page_in_place_of_a_repeated_answer_leaves_the_first_in_force() -> None:
+    with site(*SMALL) as running:
+        client = running.client()
+        first = post(client, key="a")[2]
+        running.control.ask("misbehave", path="/hook", kind="status", status=503)
+        assert post(client, key="a")[0] == 503
+        _, headers, again = post(client, key="a")
+        assert (headers.get("idempotent-replayed"), again) == ("true", first)
 
 
 def test_keys_are_forgotten_when_another_trial_begins() -> None:

@@ -10,7 +10,7 @@ from evidence_builder import evidence
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killtest.judge.verdict import judge
-from killtest.plan.effects import EffectNeeds
+from killtest.plan.effects import EffectNeeds, WebhookNeeds
 from killtest.store.effects import Capture, StoredEffects
 from killtest.store.rows import Row
 from killtest.store.snapshot import Snapshot
@@ -193,6 +193,12 @@ def test_the_same_announcement_with_another_key_or_none_is_twice() -> None:
     assert announced(clean(), body, outcome="broken", status=202, incarnation=0) == TWICE
 
 
+def test_columns_that_differ_each_time_do_not_hide_a_repetition() -> None:
+    crawl = clean()
+    crawl.needs = replace(crawl.needs, webhooks=WebhookNeeds("sku", varying=("sent_at", "delivery")))
+    assert announced(crawl, values(crawl.truth, 3) | {"sent_at": 1.5, "delivery": "a"}) == TWICE
+
+
 def test_an_idempotency_key_seen_before_makes_it_a_cost() -> None:
     crawl = clean()
     assert announced(crawl, values(crawl.truth, 3), f"{key(3)}-0") == {}
@@ -208,6 +214,15 @@ def test_an_announcement_that_met_an_error_page_was_not_accepted() -> None:
     crawl.requests.append(hook(41, values(crawl.truth, 3), f"{key(3)}-0"))
     assert found(crawl) == {}
     assert costs(crawl)["webhooks"] == {"deduplicated": 0}
+
+
+@pytest.mark.parametrize("status", [422, None])  # None: its client was gone before the first byte
+def test_an_error_page_that_was_planned_is_told_by_its_name_not_by_its_status(status: int | None) -> None:
+    crawl = clean()
+    met = hook(14, values(crawl.truth, 3), status=status)
+    crawl.requests[13] = replace(met, misbehaviour=("status:/hook=422*1",))
+    assert found(crawl) == {"webhooks.never": {key(3): "never announced"}}
+    assert announced(crawl, values(crawl.truth, 3)) == {}
 
 
 @pytest.mark.parametrize("status", [202, 422])
@@ -242,6 +257,10 @@ def test_each_version_is_announced_once() -> None:
 COUNTER_DAMAGES: dict[str, tuple[dict[str, Any], Found]] = {
     "too many": ({"rows": 6}, {"counters.wrong": {"rows": "it says 6, the rows: 5"}}),
     "text": ({"rows": "5"}, {}),
+    "a number that can't be compared": (
+        {"rows": "sNaN"},
+        {"counters.wrong": {"rows": "it says sNaN, the rows: 5"}},
+    ),
     "no number": ({"rows": "many"}, {"counters.wrong": {"rows": "it says many, the rows: 5"}}),
     "nothing": ({"rows": None}, {"counters.wrong": {"rows": "it says None, the rows: 5"}}),
     "none": ({}, {"counters.missing": {"(all)": "no counter is stored"}}),
@@ -264,13 +283,28 @@ def test_each_damage_of_a_counter_gives_exactly_its_finding(name: str) -> None:
     assert found(crawl) == wanted
 
 
-def test_a_counter_that_was_there_after_an_earlier_incarnation_and_is_not_is_missing() -> None:
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("rows", {"counters.missing": {"rows": "the rows: 5"}}),
+        ("availability=sold out", {}),  # of no row any more, as its product was changed: a GROUP BY leaves it out
+    ],
+)
+def test_a_counter_that_was_there_earlier_is_missing_when_it_counts_rows(name: str, wanted: Found) -> None:
     crawl = clean()
+    del crawl.counters["rows"]
     last = crawl.evidence.course.snapshots[0]
-    before = replace(last, effects=StoredEffects(counters={"rows": 2, "availability=gone": 0}))
+    before = replace(last, effects=StoredEffects(counters={name: 2}))
     after = evidence(before, replace(last, incarnation=1), requests=crawl.requests, shop=crawl.truth)
-    answer = judge(replace(after, effects=crawl.needs))
-    assert answer.effects.named == {"counters.missing": {"availability=gone": "the rows: 0"}}
+    assert judge(replace(after, effects=crawl.needs)).effects.named == wanted
+
+
+def test_a_field_without_a_value_is_not_counted() -> None:
+    crawl = clean()
+    crawl.rows = [replace(row, values=row.values | {"colour": None}) for row in crawl.rows]
+    crawl.rows[0].values["colour"] = "red"
+    crawl.counters = {"rows": 5, "colour=red": 1}
+    assert found(crawl) == {}
 
 
 # Captures
@@ -290,6 +324,16 @@ def test_each_damage_of_a_capture_gives_exactly_its_finding() -> None:
     crawl.torn = ()
     del crawl.captures[3]
     assert found(crawl) == {"captures.missing": {key(3): "no whole capture of /product/3"}}
+
+
+def test_what_the_shop_serves_besides_its_pages_may_be_kept_too() -> None:
+    crawl = clean()
+    crawl.captures[0] = replace(crawl.captures[0], path="/")  # it leads to the first list page
+    other = sha256(b"User-agent: *").hexdigest()
+    crawl.captures += [Capture("line 7", "/robots.txt", other), Capture("line 8", "/sitemap.xml", other)]
+    assert found(crawl) == {}
+    crawl.captures[0] = replace(crawl.captures[0], sha256=other)
+    assert found(crawl) == {"captures.wrong": {"line 1": "/: like nothing served there"}}
 
 
 def test_captures_beyond_need_are_a_cost() -> None:

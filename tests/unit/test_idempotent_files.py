@@ -127,6 +127,12 @@ def test_a_disk_that_fails_is_named_with_its_file(crawler: dict[str, ModuleType]
     assert str(caught.value) == f"{tmp_path / 'x'}: No space left on device (ENOSPC)"
 
 
+def test_a_rename_that_fails_is_named_with_its_file_too(crawler: dict[str, ModuleType], tmp_path: Path) -> None:
+    (tmp_path / "file").mkdir()
+    with pytest.raises(crawler["durable"].FileError, match=r"/file: Is a directory \(EISDIR\)"):
+        crawler["durable"].replace(tmp_path / "file", tmp_path / "temporary", b"content")
+
+
 def test_a_capture_is_durable_when_append_returns(
     crawler: dict[str, ModuleType], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -60,6 +60,7 @@ def test_variant_changes_only_what_it_names(tmp_path: Path) -> None:
         (('"jsonl"', '"postgres"\nquery = "SELECT 1 AS key"'), "a postgres store wants no `path`"),
         (('"jsonl"\npath = "out.jsonl"', '"postgres"'), "a postgres store wants `query`"),
         (('"jsonl"\npath = "out.jsonl"', '"postgres"\nquery = "SELECT 1 AS key"'), 'services = ["postgres"]'),
+        (('"out.jsonl"', '"out/**.jsonl"'), "store path 'out/**.jsonl' is no pattern for files: Invalid pattern"),
         (('"out.jsonl"', '"../out.jsonl"'), "must lie below the store folder"),
         (("[store]", 'services = ["mysql"]\n[store]'), "services: mysql; built: valkey, postgres"),
         (("[store]", '[service.valkey]\nappendfsync = "no"\n[store]'), 'without services = ["valkey"]'),

@@ -89,6 +89,35 @@ def test_a_question_that_is_wrong_is_the_manifests_mistake(tmp_path: Path) -> No
     assert taken.is_mistake
 
 
+@pytest.mark.parametrize(
+    "needs",
+    [
+        {"counters": CounterNeeds("sqlite", "crawl.db", "SELECT name, value FROM counters")},
+        {"counters": CounterNeeds("sqlite", "crawl.db", "SELECT name AS counter FROM counters")},
+        {"captures": CaptureNeeds("sqlite", "crawl.db", "SELECT name AS address, value AS body FROM counters")},
+    ],
+)
+def test_a_column_that_the_query_does_not_give_is_the_manifests_mistake(
+    needs: dict[str, object], tmp_path: Path
+) -> None:
+    # SQLite takes "counter" in double quotes for a text where there is no such column.
+    database(tmp_path, "CREATE TABLE counters (name, value)", "INSERT INTO counters VALUES ('rows', 7)")
+    with pytest.raises(QueryError, match="no such column"):
+        read(tmp_path, **needs)
+
+
+def test_a_query_may_end_with_a_comment(tmp_path: Path) -> None:
+    database(tmp_path, "CREATE TABLE counters (name, value)", "INSERT INTO counters VALUES ('rows', 7)")
+    asked = CounterNeeds("sqlite", "crawl.db", "SELECT name AS counter, value FROM counters -- all of them")
+    assert read(tmp_path, counters=asked).counters == {"rows": 7}
+
+
+def test_a_capture_whose_url_is_none_has_no_path(tmp_path: Path) -> None:
+    (tmp_path / "captures.jsonl").write_text(json.dumps({"url": "http://[::1/product/7", "body": PAGE}) + "\n")
+    found = read(tmp_path, captures=CaptureNeeds("jsonl", "captures.jsonl"))
+    assert found.captures == (Capture("line 1", None, digest(PAGE)),)
+
+
 def test_captures_of_lines_and_of_a_database(tmp_path: Path) -> None:
     line = json.dumps({"at": "http://127.0.0.1:1/product/7?x=1", "text": PAGE})
     (tmp_path / "captures.jsonl").write_text(line + "\n" + line[:40])
@@ -142,6 +171,8 @@ def test_a_manifest_declares_effects(tmp_path: Path) -> None:
     [
         ('files = { path = "/images" }', "[effects.files] path '/images' must lie below the store folder"),
         ('files = { path = "../x" }', "[effects.files] path '../x' must lie below the store folder"),
+        ('files = { path = "images/**.bmp" }', "[effects.files] path 'images/**.bmp' is no pattern for files: Invalid"),
+        ('files = { path = "." }', "[effects.files] path '.' is no pattern for files: "),
         ('files = { path = "x", key = "(" }', "[effects.files] key '(' is no regular expression: "),
         ('files = { path = "x", key = "x" }', "[effects.files] key 'x' has 0 groups; it wants one: the key"),
         ('webhooks = { key = "" }', "[effects.webhooks] wants `key`, which column of the body is the natural key"),

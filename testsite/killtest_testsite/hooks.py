@@ -63,10 +63,13 @@ class Hooks:
             self._answers[key] = (delivery.sha256, receipt)
         return receipt
 
-    def take_back(self, delivery: Delivery) -> None:
-        """An error page went out in place of the answer: to its sender it was not accepted, so the key is free."""
+    def take_back(self, delivery: Delivery, receipt: Receipt) -> None:
+        """An error page went out in place of the answer: to its sender it was not accepted, so the key is free.
+
+        Unless the answer was one that is given again: the delivery that it is of stays accepted.
+        """
         key = delivery.idempotency_key
-        if key is not None and self._answers.get(key, ("",))[0] == delivery.sha256:
+        if key is not None and not receipt.is_replayed and self._answers.get(key, ("",))[0] == delivery.sha256:
             del self._answers[key]
 
     def forget_all(self) -> None:

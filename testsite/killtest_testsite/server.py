@@ -147,7 +147,7 @@ class Handler(WSGIHandler):  # type: ignore[misc]
         if spoiled.data:
             exchange.status = int(spoiled.data.split(b" ", 2)[1])
         if exchange.hook is not None and exchange.status is not None and exchange.status >= _NOT_DONE:
-            self._serving.hooks.take_back(exchange.hook)
+            self._serving.hooks.take_back(exchange.hook, self.environ[hooks.RECEIPT])
         if spoiled.bytes_per_s is None:
             is_sent = self._transmit(exchange, spoiled.data)
         else:

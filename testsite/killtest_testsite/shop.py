@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from flask import Flask, Response, abort, redirect, request
 from werkzeug.wrappers import Response as WsgiResponse
@@ -45,7 +45,7 @@ def create_app(stock: Stock) -> Flask:
         answer = Response(picture, content_type="image/bmp")
         answer.set_etag(sha256(picture).hexdigest()[:_ETAG_DIGITS])
         # Range, If-Range and If-None-Match: 206, 304, 416.
-        answer.make_conditional(request.environ, accept_ranges=True, complete_length=len(picture))
+        answer.make_conditional(_conditions(), accept_ranges=True, complete_length=len(picture))
         return answer
 
     @app.post(hooks.PATH)
@@ -66,6 +66,17 @@ def _found(thing: T | None) -> T:
     if thing is None:
         abort(404)
     return thing
+
+
+def _conditions() -> dict[str, Any]:
+    """The request's environment, without a Range that asks for more than a GET of one piece in bytes.
+
+    A unit that is not known and a Range of another method have to be ignored, several pieces may be (RFC 9110, 14.2).
+    """
+    wanted = request.range
+    is_known = wanted is None or (wanted.units == "bytes" and len(wanted.ranges) == 1)
+    ignored = () if is_known and request.method == "GET" else ("HTTP_RANGE",)
+    return {name: value for name, value in request.environ.items() if name not in ignored}
 
 
 def _origin() -> str:

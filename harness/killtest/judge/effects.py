@@ -65,7 +65,7 @@ def judge(evidence: Evidence, proper: int) -> Effects:
     if needs.files is not None:
         findings["files"] = effects_files.judge(stored.files, needs.files, rows, products, requests)
     if needs.webhooks is not None:
-        announced = effects_webhooks.announced(requests, needs.webhooks.key, products, numbers)
+        announced = effects_webhooks.announced(requests, needs.webhooks, products, numbers)
         findings["webhooks"] = effects_webhooks.judge(announced, rows, products, numbers)
         costs["webhooks"] = {"deduplicated": announced.deduplicated}
     if needs.counters is not None:
@@ -91,7 +91,7 @@ def announced_again(evidence: Evidence, proper: int) -> bool:
     products = evidence.truth.rows
     numbers = numbers_of(products)
     before, after = (
-        effects_webhooks.announced(requests, needs.webhooks.key, products, numbers)
+        effects_webhooks.announced(requests, needs.webhooks, products, numbers)
         for requests in (Proper(evidence.requests, proper), evidence.requests)
     )
     return before.bodies != after.bodies or before.wrong != after.wrong

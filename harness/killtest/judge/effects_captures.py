@@ -7,10 +7,14 @@ from killtest.judge.truth import Product, Truth
 from killtest.store.effects import StoredEffects
 from killtest.store.rows import Row
 
+# Served besides the pages, with the address of the site in it: not looked at.
+_BESIDE = ("/robots.txt", "/sitemap.xml")
+
 
 def served(truth: Truth) -> dict[str, set[str]]:
-    """The digests of every page in every version, by path."""
+    """The digests of every page in every version, by path; `/` leads to the first list page."""
     found = {path: {digest} for path, digest in truth.lists.items()}
+    found["/"] = found.get("/list/0", set())
     for product in truth.rows:
         for version in product.page_sha256:
             for path, digest in version.items():
@@ -31,7 +35,7 @@ def judge(
     for capture in stored.captures:
         if capture.path is not None and capture.sha256 is not None and capture.sha256 in pages.get(capture.path, ()):
             whole[capture.path, capture.sha256] += 1
-        else:
+        elif capture.path not in _BESIDE:
             wrong[capture.place] = _fault(capture.path, capture.sha256, pages)
     kept = {path for path, _ in whole}
     missing: dict[str, str] = {}

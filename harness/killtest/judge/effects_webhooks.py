@@ -13,10 +13,12 @@ import msgspec
 from killtest.judge.flaw import flaw_of, versions_of
 from killtest.judge.request_log import Delivery, Request
 from killtest.judge.truth import Product
+from killtest.plan.effects import WebhookNeeds
 from killtest.store.rows import Row, row_of
 
 _ANOTHER_BODY = 422  # what the site says when it has seen the key; the log tells as much without it
 _REFUSED = 300
+_IN_PLACE = ("status:", "redirect:")  # what was planned, by its name in the log
 
 
 class Announced(msgspec.Struct, frozen=True):
@@ -29,9 +31,9 @@ class Announced(msgspec.Struct, frozen=True):
 
 
 def announced(
-    requests: Iterable[Request], column: str, products: Sequence[Product], numbers: Mapping[str, int]
+    requests: Iterable[Request], needs: WebhookNeeds, products: Sequence[Product], numbers: Mapping[str, int]
 ) -> Announced:
-    """All that arrived at the webhook, in order; `column` of a body is the natural key."""
+    """All that arrived at the webhook, in order."""
     bodies, versions = Counter[tuple[str, str]](), dict[str, set[int]]()
     wrong: dict[str, str] = {}
     seen: dict[str, str] = {}
@@ -41,11 +43,11 @@ def announced(
             continue
         refusal = _refusal(request.hook, seen)
         if refusal is not None:
-            wrong.setdefault(_name(request, column), refusal)
+            wrong.setdefault(_name(request, needs), refusal)
         elif _is_again(request.hook, seen):
             deduplicated += 1
         else:
-            key, canonical, row = _read(request.hook, column)
+            key, canonical, row = _read(request.hook, needs)
             bodies[key, canonical] += 1
             product = products[numbers[key]] if key in numbers else None
             fault = _fault(row, product)
@@ -84,6 +86,8 @@ def _silence(key: str, row: Row, found: Announced, product: Product) -> str | No
 
 def _is_turned_away(request: Request) -> bool:
     """Whether a planned error page or redirect took the answer's place: to its sender it was not accepted."""
+    if any(name.startswith(_IN_PLACE) for name in request.misbehaviour):
+        return True
     status = request.status
     is_own = request.hook is None or request.hook.body is None or status == _ANOTHER_BODY
     return status is not None and status >= _REFUSED and not is_own
@@ -105,17 +109,18 @@ def _is_again(hook: Delivery, seen: dict[str, str]) -> bool:
     return is_again
 
 
-def _name(request: Request, column: str) -> str:
+def _name(request: Request, needs: WebhookNeeds) -> str:
     hook = request.hook
-    key = "" if hook is None or hook.body is None else _read(hook, column)[0]
+    key = "" if hook is None or hook.body is None else _read(hook, needs)[0]
     return key or f"request {request.seq}"
 
 
-def _read(hook: Delivery, column: str) -> tuple[str, str, Row]:
-    """The natural key ("" without one), the body in one spelling, and its columns as a row."""
+def _read(hook: Delivery, needs: WebhookNeeds) -> tuple[str, str, Row]:
+    """The natural key ("" without one), what does not vary of the body in one spelling, and its columns as a row."""
     body: dict[str, Any] = msgspec.json.decode(hook.body or "{}")
-    canonical = msgspec.json.encode(body, order="deterministic").decode()
-    row = row_of(body | {"key": body.get(column)}, "")
+    lasting = {name: value for name, value in body.items() if name not in needs.varying}
+    canonical = msgspec.json.encode(lasting, order="deterministic").decode()
+    row = row_of(body | {"key": body.get(needs.key)}, "")
     return row.key or "", canonical, row
 
 

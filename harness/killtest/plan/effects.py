@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 
 from killtest.errors import UsageError
+from killtest.plan import glob_pattern
 
 COUNTER_READERS = ("sqlite", "postgres", "json")
 CAPTURE_READERS = ("sqlite", "postgres", "jsonl", "csv", "json")
@@ -23,9 +24,14 @@ class FileNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class WebhookNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Its announcements at the site's `/hook`: once for each record and version. `key` names the natural key."""
+    """Its announcements at the site's `/hook`: once for each record and version. `key` names the natural key.
+
+    `varying` are columns that are another each time, such as the time of sending: two bodies that differ in nothing
+    else are the same announcement.
+    """
 
     key: str
+    varying: tuple[str, ...] = ()
 
 
 class CounterNeeds(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -71,7 +77,7 @@ def check(needs: EffectNeeds, services: tuple[str, ...], groups: int, source: st
         raise UsageError(f"{source}: effects can't be judged where the rows are there for each of several groups")
     if needs.files is not None:
         _check_path("files", needs.files.path, source)
-        _check_pattern(needs.files.key, source)
+        _check_key(needs.files.key, source)
     if needs.webhooks is not None and not needs.webhooks.key:
         raise UsageError(f"{source}: [effects.webhooks] wants `key`, which column of the body is the natural key")
     if needs.counters is not None:
@@ -100,14 +106,16 @@ def _check_table(
 def _check_path(kind: str, path: str, source: str) -> None:
     if not path or Path(path).is_absolute() or ".." in Path(path).parts:
         raise UsageError(f"{source}: [effects.{kind}] path {path!r} must lie below the store folder")
+    if (flaw := glob_pattern.flaw(path)) is not None:
+        raise UsageError(f"{source}: [effects.{kind}] path {path!r} is no pattern for files: {flaw}")
 
 
-def _check_pattern(pattern: str | None, source: str) -> None:
-    if pattern is None:
+def _check_key(key: str | None, source: str) -> None:
+    if key is None:
         return
     try:
-        groups = re.compile(pattern).groups
+        groups = re.compile(key).groups
     except re.error as error:
-        raise UsageError(f"{source}: [effects.files] key {pattern!r} is no regular expression: {error}") from None
+        raise UsageError(f"{source}: [effects.files] key {key!r} is no regular expression: {error}") from None
     if groups != 1:
-        raise UsageError(f"{source}: [effects.files] key {pattern!r} has {groups} groups; it wants one: the key")
+        raise UsageError(f"{source}: [effects.files] key {key!r} has {groups} groups; it wants one: the key")

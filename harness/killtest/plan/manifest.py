@@ -10,7 +10,7 @@ from msgspec import Meta
 
 from killtest import toml_file
 from killtest.errors import UsageError
-from killtest.plan import effects
+from killtest.plan import effects, glob_pattern
 from killtest.plan.effects import EffectNeeds
 from killtest.reload import code_copy
 
@@ -207,11 +207,7 @@ def check_store(store: StoreNeeds, source: str) -> None:
     if not given:
         what = "a pattern whose group is" if store.reader == "files" else "which column is"
         raise UsageError(f"{source}: a {store.reader} store wants `{wanted}`, to say {what} the natural key")
-    if bool(store.path) == (store.reader == "postgres"):
-        no = "no " if store.path else "a "
-        raise UsageError(f"{source}: a {store.reader} store wants {no}`path`")
-    if not _lies_below(store.path):
-        raise UsageError(f"{source}: store path {store.path!r} must lie below the store folder")
+    _check_path(store, source)
     if (store.group is None) != (store.groups == 1):
         raise UsageError(f"{source}: store: `group` names a column and `groups` says how many values it has: 2 or more")
     if store.reader == "files":
@@ -219,6 +215,16 @@ def check_store(store: StoreNeeds, source: str) -> None:
     elif store.fields or store.key_from != "path":
         raise UsageError(f"{source}: `key_from` and [store.fields] go with the reader files, not {store.reader}")
     _check_delimiter(store, source)
+
+
+def _check_path(store: StoreNeeds, source: str) -> None:
+    if bool(store.path) == (store.reader == "postgres"):
+        no = "no " if store.path else "a "
+        raise UsageError(f"{source}: a {store.reader} store wants {no}`path`")
+    if not _lies_below(store.path):
+        raise UsageError(f"{source}: store path {store.path!r} must lie below the store folder")
+    if (flaw := glob_pattern.flaw(store.path)) is not None:
+        raise UsageError(f"{source}: store path {store.path!r} is no pattern for files: {flaw}")
 
 
 def _check_delimiter(store: StoreNeeds, source: str) -> None:

@@ -134,13 +134,25 @@ def _captured(needs: CaptureNeeds, folder: Path, scratch: Path, server: str | No
 def _capture(row: Row) -> Capture:
     body = row.values.get("body")
     digest = sha256(body.encode("utf-8", "surrogatepass")).hexdigest() if isinstance(body, str) else None
-    return Capture(row.place, None if row.key is None else urlsplit(row.key).path or "/", digest)
+    return Capture(row.place, None if row.key is None else _path(row.key), digest)
+
+
+def _path(url: str) -> str | None:
+    """The path of a URL; None when it can't be one."""
+    try:
+        return urlsplit(url).path or "/"
+    except ValueError:
+        return None
 
 
 def _renamed(query: str | None, key: str, column: str, name: str | None = None) -> str:
-    """The query with its columns under the names that the readers of rows want."""
+    """The query with its columns under the names that the readers of rows want.
+
+    With the table before them, as SQLite takes a quoted name that is no column for a text. The query may end with a
+    comment, hence the line of its own.
+    """
     inner = (query or "").strip().rstrip(";")
-    return f'SELECT "{key}" AS key, "{column}" AS {name or column} FROM ({inner}) AS found'
+    return f'SELECT found."{key}" AS key, found."{column}" AS {name or column} FROM (\n{inner}\n) AS found'
 
 
 def _read(needs: StoreNeeds, folder: Path, scratch: Path, server: str | None) -> Rows:
