@@ -41,6 +41,34 @@ CASES: dict[str, list[Action]] = {
         ("fsync", "z"),
     ],
     "made longer": [("append", "a", "yz"), ("truncate", "a", "9000"), ("write", "z", ""), ("fsync", "z")],
+    "names by bytes that find blocks late": [
+        *[("write", "b", "new"), ("write", "z", ""), ("fsync", "z")],
+        *[("write", "c", ""), ("fsync", "b")],
+    ],
+    "names by data that finds blocks late": [
+        *[("write", "b", "new"), ("write", "z", ""), ("fsync", "z")],
+        *[("write", "c", ""), ("fdatasync", "b")],
+    ],
+    "no names by bytes whose block was there": [
+        *[("append", "a", "yz"), ("write", "z", ""), ("fsync", "z")],
+        *[("write", "c", ""), ("fsync", "a")],
+    ],
+    "no names by data in place, late": [
+        *[("over", "a", "Z"), ("write", "z", ""), ("fsync", "z")],
+        *[("write", "c", ""), ("fsync", "a")],
+    ],
+    "name taken over by what was synced": [
+        *[("write", "n", "new"), ("fsync", "n"), ("rename", "n", "a")],
+        *[("write", "c", ""), ("fdatasync", "a")],
+    ],
+    "bytes in a hole": [
+        *[("truncate", "a", "20000"), ("fsync", "a"), ("write", "c", "")],
+        *[("over", "a", "Q" * 9000), ("fdatasync", "a")],
+    ],
+    "length behind a hole": [
+        *[("truncate", "a", "20000"), ("fsync", "a")],
+        *[("append", "a", "Q"), ("write", "z", ""), ("fsync", "z")],
+    ],
     "cut": [("append", "a", "yz"), ("fsync", "a"), ("truncate", "a", "2"), ("write", "z", ""), ("fsync", "z")],
 }
 

@@ -35,17 +35,24 @@ class Inode:
         self.journaled: dict[str, Inode] = {}
         # Whether anything of it waits for the next commit, and whether fdatasync would wait for that too.
         self.is_changed = self.is_longer = True
-        self._mapped = 0
+        # Its blocks that hold anything (others are holes), and those that have their place on the disk.
+        self._filled = set(range(_blocks(live)))
+        self._mapped: set[int] = set()
 
     @property
     def is_dirty(self) -> bool:
         """Whether bytes in it would be lost."""
         return self.live != self.kept
 
+    @property
+    def is_homeless(self) -> bool:
+        """Whether blocks of it have no place yet; finding one is a change of its own, whatever was committed before."""
+        return not self._filled <= self._mapped
+
     def settle(self) -> None:
         """All its bytes are on the disk, as they stand."""
         self.synced = self.kept = self.flushed = self.committed = self.live
-        self._mapped = _blocks(self.live)
+        self._mapped = set(self._filled)
 
     def settle_all(self) -> None:
         """Its names as well."""
@@ -53,29 +60,33 @@ class Inode:
         self.promised, self.journaled = dict(self.names), dict(self.names)
         self.is_changed = self.is_longer = False
 
-    def wrote(self, live: Leaf, end: int) -> None:
-        """It was written to, up to the byte `end`."""
+    def wrote(self, live: Leaf, begin: int, end: int) -> None:
+        """It was written to, from the byte `begin` to before `end`."""
+        last = (end - 1) // _BLOCK_BYTES
+        blocks = set(range(begin // _BLOCK_BYTES, last + 1))
         self.is_changed = True
-        self.is_longer = self.is_longer or _size(live) > _size(self.live) or end > self._mapped * _BLOCK_BYTES
+        self.is_longer = self.is_longer or _size(live) > _size(self.live) or not blocks <= self._mapped
+        self._filled |= blocks
         self.live = live
-        if end > _size(self.flushed) and (end - 1) // _BLOCK_BYTES < self._mapped:
+        if end > _size(self.flushed) and last in self._mapped:
             # No block has to be found for it, so that the new length is written before the bytes are.
             self.flushed = _resized(self.flushed, end)
 
     def find_blocks(self) -> None:
         """ext4 does so when it takes another file's name (auto_da_alloc), and writes the bytes: taken for arrived."""
-        self.flushed, self._mapped = self.live, _blocks(self.live)
-        self.is_longer = True
+        self.is_longer = self.is_longer or self.is_homeless
+        self.flushed, self._mapped = self.live, set(self._filled)
 
     def resized(self, live: Leaf) -> None:
         """It was cut or lengthened, which is a change of names and lengths alone."""
         border, size = min(_size(self.live), _size(live)), _size(live)
         self.kept, self.flushed = _resized(self.kept, size), _resized(self.flushed, size)
-        if border // _BLOCK_BYTES < self._mapped:
+        if border // _BLOCK_BYTES in self._mapped:
             # ext4 fills the rest of that block with zeros, and the commit waits for it, with what else is in it.
             self.flushed = _with_block(self.flushed, live, border // _BLOCK_BYTES)
         self.live = live
-        self._mapped = min(self._mapped, _blocks(live))
+        within = set(range(_blocks(live)))
+        self._filled, self._mapped = self._filled & within, self._mapped & within
         self.is_changed = self.is_longer = True
 
 
@@ -133,7 +144,7 @@ class PowerDisk:
         if leaf is None or leaf.data is None or not step.data:
             return
         at = len(leaf.data) if step.offset is None else step.offset
-        self._at(step.path).wrote(after[step.path], at + len(step.data))
+        self._at(step.path).wrote(after[step.path], at, at + len(step.data))
 
     def _truncate(self, step: Step, before: Tree, after: Tree) -> None:
         """To the length that it has, too: ext4 then writes that length down (ext4_ext_truncate)."""
@@ -173,6 +184,7 @@ class PowerDisk:
             return
         inode = self._at(step.path) if step.path else self.root
         has_work = inode.is_longer if step.call == "fdatasync" and inode.live != FOLDER else inode.is_changed
+        has_work = has_work or inode.is_homeless
         inode.settle()
         inode.promised = dict(inode.names)
         if has_work:
