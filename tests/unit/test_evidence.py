@@ -317,6 +317,18 @@ def test_a_truth_with_many_list_pages_is_read_by_the_line(tmp_path: Path) -> Non
     assert (found.lists, tuple(found.rows)) == (lists, truth().rows)
 
 
+def test_effects_that_nobody_declares_any_more_are_incomplete_evidence(tmp_path: Path) -> None:
+    """Without the file nothing of them would be judged, and a trial that had failed would pass."""
+    crawl = clean()
+    crawl.files.pop()
+    store(crawl.evidence, tmp_path)
+    (tmp_path / "truth.json").write_bytes(truths.to_json(crawl.truth))
+    with pytest.raises(
+        UsageError, match=r"no complete evidence: effects\.json is not there, and snapshots hold effects"
+    ):
+        read(tmp_path, is_control=True, planned_faults=0)
+
+
 def test_a_subject_without_effects_leaves_no_file_about_them(tmp_path: Path) -> None:
     write_effects(tmp_path, evidence(CLEAN).effects)
     assert list(tmp_path.iterdir()) == []

@@ -167,3 +167,9 @@ def test_effects_are_told_by_their_findings_with_keys_and_costs_as_numbers() -> 
 
 def test_a_subject_without_effects_has_none_in_its_line() -> None:
     assert line_of(evidence(CLEAN))["effects"] == {}
+
+
+def test_a_process_without_a_command_line_is_named_too(capsys: pytest.CaptureFixture[str]) -> None:
+    entry = {"event": "ended", "t_s": 1.0, "incarnation": 0, "exit": -9, "rows": 1, "requests": 2}
+    Story().heard("x", entry | {"left_behind": ["sleep 600", ""]})
+    assert "left behind: sleep 600, a process that was ending\n" in capsys.readouterr().err

@@ -66,7 +66,9 @@ def _struck(entry: Entry) -> str:
 
 def _ended(entry: Entry) -> str:
     rows = f"{entry['rows']} rows" if entry["rows"] is not None else f"store unreadable: {entry['store_error']}"
-    left = f"; left behind: {', '.join(entry['left_behind'])}" if entry["left_behind"] else ""
+    # A process that is ending has no command line any more.
+    commands = ", ".join(command or "a process that was ending" for command in entry["left_behind"])
+    left = f"; left behind: {commands}" if commands else ""
     return f"incarnation {entry['incarnation']} ended with {entry['exit']}; {rows}, {entry['requests']} requests{left}"
 
 

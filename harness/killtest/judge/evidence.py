@@ -78,6 +78,8 @@ def read(folder: Path, is_control: bool, planned_faults: int) -> Evidence:
         jobdirs, effects = border.read(folder), _read_effects(folder)
         course = msgspec.structs.replace(course, snapshots=taken)
         _check(course, truth, requests, counts)
+        if not effects.kinds and any(one.effects is not None for one in taken):
+            raise msgspec.ValidationError(f"{_EFFECTS} is not there, and snapshots hold effects")
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{folder}: no complete evidence: {error}") from None
     located = coverage.located(course, truth, requests)
