@@ -60,6 +60,15 @@ def test_full_disk_until_the_incarnation_ends_and_then_there_is_space(isolated: 
 
 
 @watched
+def test_words_from_before_the_failure_name_no_cause(isolated: str, tmp_path: Path) -> None:
+    store = "try: put(sku)\n        except OSError: os._exit(3)"
+    who = sound(tmp_path, store, before="print('is the disk full? no', flush=True)")
+    _, answer = run(who, "request:3 enospc", tmp_path=tmp_path)
+    assert answer.data is not None
+    assert list(answer.data.unexplained) == ["incarnation 0"]
+
+
+@watched
 def test_one_call_fails_and_exactly_that_one(tmp_path: Path) -> None:
     who = sound(tmp_path, "try: put(sku)\n        except OSError as error: print(error)")
     evidence, answer = run(who, "syscall:write#4 eio*1", tmp_path=tmp_path)

@@ -74,7 +74,10 @@ class World:
     def _is_late(self) -> bool:
         return self.late_site and self._incarnation == 0
 
-    def said(self, incarnation: int) -> str:
+    def printed_bytes(self, incarnation: int) -> tuple[int, ...]:
+        return (0, 0)
+
+    def said(self, incarnation: int, since_bytes: tuple[int, ...]) -> str:
         return f"{self._script.said}\n"
 
     def move_clock(self, seconds: float) -> None:

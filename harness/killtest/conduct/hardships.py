@@ -1,7 +1,6 @@
 """What the machine does to the subject from a moment on: begun with the warden, struck once somebody has met it."""
 
-from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from killtest.conduct import strike_record
 from killtest.conduct.history import History
@@ -12,16 +11,28 @@ from killtest.plan.fault import Fault
 from killtest.process.launcher import Launcher
 
 
+class Printed(Protocol):
+    """What the incarnations print."""
+
+    def printed_bytes(self, incarnation: int) -> tuple[int, ...]:
+        """How much it has printed so far, in each of its outputs."""
+
+    def said(self, incarnation: int, since_bytes: tuple[int, ...]) -> str:
+        """The end of what it has printed behind that."""
+
+
 class Hardships:
     """The hardships of a trial that have begun; `errors` are the incarnations whose calls failed of one.
 
     Failing calls last as long as their incarnation, a limit of memory as long as the trial.
     """
 
-    def __init__(self, launcher: Launcher, said: Callable[[int], str], history: History) -> None:
-        """None has begun; `said` is the end of what an incarnation has printed."""
+    def __init__(self, launcher: Launcher, printed: Printed, history: History) -> None:
+        """None has begun; `printed` is what the incarnations print."""
         self._launcher = launcher
-        self._said = said
+        self._printed = printed
+        # What was printed before calls fail names no cause of theirs.
+        self._since_bytes: tuple[int, ...] = ()
         self._history = history
         self._lives: dict[int, Life] = {}
         self._places: dict[str, int] = {}
@@ -42,6 +53,7 @@ class Hardships:
         assert life is not None
         if self._failing is not None:
             self.settle(self._failing[1])  # a second one takes the place of the first
+        self._since_bytes = self._printed.printed_bytes(life.number)
         self._launcher.fail_steps(hardship.kind, hardship.times)
         self._places["call_failed"] = place
         self._failing, self._first = (hardship.kind, life), None
@@ -67,4 +79,5 @@ class Hardships:
         self._history.note("calls_failed", incarnation=life.number, errno=kind.upper(), calls=calls)
         if first is not None:
             what = (kind.upper(), calls, first["call"], first["path"])
-            self.errors.append(CallErrors(life.number, *what, self._said(life.number), names))
+            said = self._printed.said(life.number, self._since_bytes)
+            self.errors.append(CallErrors(life.number, *what, said, names))

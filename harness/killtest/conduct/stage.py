@@ -205,10 +205,17 @@ class RealStage:
         """Move the subject's wall clock by so much from its next start on."""
         self._moved_s += seconds
 
-    def said(self, incarnation: int) -> str:
-        """The end of what that incarnation has printed on stdout, then on stderr."""
-        files = (self.folder / f"incarnation-{incarnation}.{name}" for name in ("stdout", "stderr"))
-        return "\n".join(outputs.end_of(file) for file in files)
+    def printed_bytes(self, incarnation: int) -> tuple[int, ...]:
+        """How much that incarnation has printed so far, on stdout and on stderr."""
+        return tuple(outputs.size_of(file) for file in self._printed(incarnation))
+
+    def said(self, incarnation: int, since_bytes: tuple[int, ...]) -> str:
+        """The end of what that incarnation has printed on stdout, then on stderr, behind so many bytes of each."""
+        files = zip(self._printed(incarnation), since_bytes, strict=True)
+        return "\n".join(outputs.end_of(file, since) for file, since in files)
+
+    def _printed(self, incarnation: int) -> list[Path]:
+        return [self.folder / f"incarnation-{incarnation}.{name}" for name in ("stdout", "stderr")]
 
     def empty_scratch(self) -> None:
         """Forget what the subject left in its TMPDIR, before another trial on this stage."""

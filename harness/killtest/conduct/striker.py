@@ -39,7 +39,10 @@ class Field(Protocol):
     def edit(self, kind: str, instance: int) -> Edited:
         """Make that edit in the code which that instance runs from."""
 
-    def said(self, incarnation: int) -> str:
+    def printed_bytes(self, incarnation: int) -> tuple[int, ...]:
+        """How much that incarnation has printed so far, in each of its outputs."""
+
+    def said(self, incarnation: int, since_bytes: tuple[int, ...]) -> str:
         """The end of what that incarnation has printed."""
 
     def move_clock(self, seconds: float) -> None:
@@ -57,7 +60,7 @@ class Striker:
         self._faults = tuple(faults)
         self._lineup = Lineup(faults)
         self._standing = Standing(field.site, history)
-        self._hardships = Hardships(field.launcher, field.said, history)
+        self._hardships = Hardships(field.launcher, field, history)
         self._limits = limits
         self._field = field
         self._history = history

@@ -11,11 +11,21 @@ _END_BYTES = 20_000
 LOOK_EVERY_S = 0.25
 
 
-def end_of(path: Path) -> str:
-    """The last 20,000 bytes of an output as text; empty where there is none."""
+def size_of(path: Path) -> int:
+    """How many bytes an output has; none where it is not there."""
+    try:
+        return path.stat().st_size
+    except OSError:
+        return 0
+
+
+def end_of(path: Path, since_bytes: int = 0) -> str:
+    """The last 20,000 bytes of an output as text, of what lies behind `since_bytes`; empty where there is none."""
     try:
         with path.open("rb") as file:
-            file.seek(max(0, path.stat().st_size - _END_BYTES))
+            size = path.stat().st_size
+            # One that has been cut is shorter than it was: then all of it may be new.
+            file.seek(max(size - _END_BYTES, since_bytes if since_bytes <= size else 0, 0))
             return file.read().decode("utf-8", "replace")
     except OSError:
         return ""
