@@ -106,3 +106,11 @@ def test_who_is_killed_for_its_memory_can_not_have_said_anything(code: int) -> N
     assert unexplained(killed.course) == {}
     by_itself = evidence([], CLEAN, faults=faults[1:], incarnations=ran, errors=(errors("", "EIO"),))
     assert list(unexplained(by_itself.course)) == ["incarnation 0"]
+
+
+@pytest.mark.parametrize("second", ["ENOSPC", "EIO"])
+def test_of_two_errors_of_an_incarnation_naming_either_is_enough(second: str) -> None:
+    """The first was lived through, and what was said until the second began can't name why it stopped behind that."""
+    said = (errors(""), errors("No space left on device\nInput/output error", second))
+    ran = (incarnation(0, exit=1), incarnation(1))
+    assert unexplained(evidence([], CLEAN, incarnations=ran, errors=said).course) == {}

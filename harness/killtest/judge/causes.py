@@ -38,9 +38,10 @@ def is_named(errors: CallErrors) -> bool:
 def unexplained(course: Course) -> dict[str, str]:
     """The incarnations that stopped behind a failed call and did not say why, each with what it did say last."""
     found = {}
+    named = {errors.incarnation for errors in course.errors if is_named(errors)}
     for errors in course.errors:
         ended = stopped(errors, course.incarnations)
-        if ended is not None and not is_named(errors) and not _was_killed(ended, course):
+        if ended is not None and errors.incarnation not in named and not _was_killed(ended, course):
             lines = errors.said.strip().splitlines() or ["nothing"]
             what = f"{errors.errno} at {errors.call} {errors.path}".rstrip()
             found[f"incarnation {errors.incarnation}"] = f"exit {ended.exit} behind {what}; it said: {lines[-1][:160]}"
