@@ -91,3 +91,11 @@ def test_every_without_errors_is_a_usage_error(tmp_path: Path) -> None:
     done = explore(tmp_path, "--every", *crawler(tmp_path))
     assert done.returncode == 2
     assert "--every goes with --errors" in done.stderr
+
+
+@pytest.mark.parametrize("words", [("--raw",), ("--confirm", "3"), ("--confirm", "0")], ids=" ".join)
+def test_options_about_states_and_kills_are_refused_with_errors(words: tuple[str, ...], tmp_path: Path) -> None:
+    done = explore(tmp_path, "--errors", *words, *crawler(tmp_path))
+    assert done.returncode == 2
+    assert f"{words[0]} does not go with --errors: each point is a crawl of its own" in done.stderr
+    assert not (tmp_path / "results").exists()

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import msgspec
 import psutil
 import pytest
 from killtest.conduct.history import read
@@ -248,6 +249,18 @@ def test_clock_is_moved_from_the_next_start_on_and_moves_add_up(isolated: str, t
     told_s = [float((tmp_path / "trial" / f"incarnation-{n}.stdout").read_text()) - began_s for n in range(3)]
     assert [round(moved_s / 60) for moved_s in told_s] == [0, -60, -59]
     assert [entry["moved_s"] for entry in told(tmp_path, "clock")] == [-3600, 60]
+
+
+@pytest.mark.skipif(clock.library() is None, reason="libfaketime is not installed")
+def test_clock_is_moved_beside_what_the_subject_preloads_itself(isolated: str, tmp_path: Path) -> None:
+    who = sound(tmp_path, before="import os; print(time.time(), os.environ['LD_PRELOAD'], flush=True)")
+    who = msgspec.structs.replace(who, env={**who.env, "LD_PRELOAD": "libm.so.6"})
+    began_s = time.time()
+    run(who, "request:2 clock:-3600, KILL", tmp_path=tmp_path)
+    before, behind = ((tmp_path / "trial" / f"incarnation-{n}.stdout").read_text().split() for n in range(2))
+    assert before[1] == "libm.so.6"
+    assert behind[1] == f"libm.so.6:{clock.library()}"
+    assert round((float(behind[0]) - began_s) / 60) == -60
 
 
 def test_clock_is_refused_where_it_can_not_be_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

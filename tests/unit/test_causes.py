@@ -96,3 +96,21 @@ def test_store_that_can_not_be_read_excuses_no_silence() -> None:
     answer = judge(found)
     assert answer.data is not None
     assert list(answer.data.unexplained) == ["incarnation 0"]
+
+
+@pytest.mark.parametrize("code", [-9, 137])
+def test_who_is_killed_for_its_memory_can_not_have_said_anything(code: int) -> None:
+    ran = (incarnation(0, exit=code), incarnation(1))
+    faults = (struck("memory:100M"), struck("request:2 eio*1"))
+    killed = evidence([], CLEAN, faults=faults, incarnations=ran, errors=(errors("", "EIO"),))
+    assert unexplained(killed.course) == {}
+    by_itself = evidence([], CLEAN, faults=faults[1:], incarnations=ran, errors=(errors("", "EIO"),))
+    assert list(unexplained(by_itself.course)) == ["incarnation 0"]
+
+
+@pytest.mark.parametrize("second", ["ENOSPC", "EIO"])
+def test_of_two_errors_of_an_incarnation_naming_either_is_enough(second: str) -> None:
+    """The first was lived through, and what was said until the second began can't name why it stopped behind that."""
+    said = (errors(""), errors("No space left on device\nInput/output error", second))
+    ran = (incarnation(0, exit=1), incarnation(1))
+    assert unexplained(evidence([], CLEAN, incarnations=ran, errors=said).course) == {}

@@ -30,6 +30,11 @@ def check(options: dict[str, Any], refusal: str) -> None:
         raise UsageError("--every goes with --errors: explore visits every crash point anyway")
     if options["errors"] and options["power"]:
         raise UsageError("--errors and --power are two explorations: give one, then the other")
+    stray = "--raw" if options["raw"] else "--confirm" if options["confirm"] is not None else ""
+    if options["errors"] and stray:
+        raise UsageError(
+            f"{stray} does not go with --errors: each point is a crawl of its own, not a derived state; leave it out"
+        )
     if options["errors"] and refusal:
         raise UsageError(f"explore --errors needs seccomp user notification (Linux 5.19): {refusal}")
 

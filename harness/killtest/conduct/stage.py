@@ -190,7 +190,8 @@ class RealStage:
         }
         if self.is_traced or self.is_recorded:
             env["PYTHONHASHSEED"] = "0"  # so that steps come in the same order in the next crawl
-        env |= clock.ahead(self._moved_s + self.clock_s * (incarnation - self.first))
+        moved = clock.ahead(self._moved_s + self.clock_s * (incarnation - self.first))
+        env |= moved
         if self.subject.reload:
             # Python takes a .pyc for current by its source's second and size: one edit in the second of another, of
             # the same length, such as REVISION = 2 behind REVISION = 1, would never run.
@@ -199,7 +200,7 @@ class RealStage:
         values = self._values(incarnation, instance)
         for name, value in self.subject.env.items():
             env[name] = subject.fill(value, values)
-        return env
+        return clock.beside(env, moved)
 
     def move_clock(self, seconds: float) -> None:
         """Move the subject's wall clock by so much from its next start on."""

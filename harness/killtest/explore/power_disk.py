@@ -183,8 +183,9 @@ class PowerDisk:
                 inode.settle_all()
             return
         inode = self._at(step.path) if step.path else self.root
-        has_work = inode.is_longer if step.call == "fdatasync" and inode.live != FOLDER else inode.is_changed
-        has_work = has_work or inode.is_homeless
+        # ext4 journals the bytes of a folder, and then each sync of it forces a commit (ext4_inode_journal_mode).
+        has_work = inode.live == FOLDER or inode.is_homeless
+        has_work = has_work or (inode.is_longer if step.call == "fdatasync" else inode.is_changed)
         inode.settle()
         inode.promised = dict(inode.names)
         if has_work:

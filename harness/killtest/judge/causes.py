@@ -1,6 +1,7 @@
 """Whether a subject that stopped behind a failed call said why: the words that name a cause (docs/verdict.md). Pure."""
 
 import re
+import signal
 from collections.abc import Iterable
 
 from killtest.judge.course import CallErrors, Course, Incarnation
@@ -16,6 +17,9 @@ _WORDS = {
 }
 # All that SQLite says of a file that it could not create (SQLITE_CANTOPEN): the errno behind it stays inside.
 _CANNOT_OPEN = r"unable to open database file|SQLITE_CANTOPEN"
+
+# How a SIGKILL shows, and how a shell passes on that its child had one.
+_KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
 
 
 def stopped(errors: CallErrors, incarnations: Iterable[Incarnation]) -> Incarnation | None:
@@ -34,10 +38,17 @@ def is_named(errors: CallErrors) -> bool:
 def unexplained(course: Course) -> dict[str, str]:
     """The incarnations that stopped behind a failed call and did not say why, each with what it did say last."""
     found = {}
+    named = {errors.incarnation for errors in course.errors if is_named(errors)}
     for errors in course.errors:
         ended = stopped(errors, course.incarnations)
-        if ended is not None and not is_named(errors):
+        if ended is not None and errors.incarnation not in named and not _was_killed(ended, course):
             lines = errors.said.strip().splitlines() or ["nothing"]
             what = f"{errors.errno} at {errors.call} {errors.path}".rstrip()
             found[f"incarnation {errors.incarnation}"] = f"exit {ended.exit} behind {what}; it said: {lines[-1][:160]}"
     return found
+
+
+def _was_killed(ended: Incarnation, course: Course) -> bool:
+    """Whether another fault may have killed it, such as a limit of memory: then it could say nothing."""
+    struck = (one.planned for one in course.faults if one.status != "not_reached")
+    return ended.exit in _KILLED and any(re.search(r"\s(enospc|eio)(\*|$)", planned) is None for planned in struck)

@@ -28,3 +28,9 @@ def ahead(seconds: float) -> dict[str, str]:
         "DONT_FAKE_MONOTONIC": "1",
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
     }
+
+
+def beside(env: dict[str, str], moved: dict[str, str]) -> dict[str, str]:
+    """The environment with what moves the clock behind libraries that a subject preloads itself."""
+    own, ours = env.get("LD_PRELOAD", ""), moved.get("LD_PRELOAD", "")
+    return env | {"LD_PRELOAD": f"{own}:{ours}"} if ours and own and own != ours else env
