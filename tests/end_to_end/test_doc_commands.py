@@ -35,6 +35,8 @@ ELSEWHERE = {
     "explore idempotent --errors --every": "two thousand crawls: make bench",
 }
 SMALL = ["--site", "list_pages=1", "--site", "products=3"]
+# For those whose faults strike early in a crawl: most do.
+SHORT = ["--site", "list_pages=5", "--site", "products=100"]
 MINE = """
 import re, sqlite3, sys, urllib.request
 
@@ -97,7 +99,7 @@ group = "start-KILL"
 trials = 3
 kills = 1
 trigger = "request"
-between = [2, 5]
+between = [4, 5]
 """
 
 
@@ -106,7 +108,7 @@ def shown() -> list[tuple[str, tuple[str, ...]]]:
     found: dict[tuple[str, ...], str] = {}
     for page in PAGES:
         for words in commands(page) if page.name != "cli.md" else []:
-            if len(words) > 2 or words[1] == "doctor":
+            if any(not word.startswith("-") for word in words[2:]) or words[1] == "doctor":
                 found.setdefault(tuple(words[1:]), page.name)
     return [(page, words) for words, page in found.items()]
 
@@ -126,7 +128,9 @@ def prepared(words: tuple[str, ...], folder: Path) -> list[str]:
     ]
     (folder / "mine").mkdir()
     for place, name in ((folder, "shop"), (folder / "mine", "mine"))[words[0] == "init" :]:
-        (place / "mine.py").write_text(MINE, "utf-8")
+        # Where something has to be found, rows are stored twice.
+        text_of = MINE.replace(" PRIMARY KEY", "") if words[0] in ("shrink", "replay") else MINE
+        (place / "mine.py").write_text(text_of, "utf-8")
         (place / "subject.toml").write_text(MANIFEST.format(name=name, more="\n".join(more)), "utf-8")
     (folder / "crawl.py").write_text(MINE, "utf-8")
     (folder / "crawl.sh").write_text(SHELL, "utf-8")
@@ -138,6 +142,11 @@ def prepared(words: tuple[str, ...], folder: Path) -> list[str]:
         (folder / "budget.toml").write_text("[default]\nlost = 0\n", "utf-8")
     _results(text, folder)
     own = [NAMES.get(word, word) for word in words]
+    if own[0] == "init":
+        own[1:1] = ["--yes"]  # it asks, and there is nobody to answer
+    strikes_early = not re.search(r"reload_queue|:article|(request|response):[0-9]{3}", text)
+    if own[0] == "run" and strikes_early and "SELECT sku" not in text:
+        own[1:1] = SHORT
     visits_all = own[0] in ("explore", "sweep", "gate") and not any(word.startswith("results/") for word in own)
     if visits_all and "--site" not in own:
         end = own.index("--") if "--" in own else len(own)
@@ -152,7 +161,7 @@ def _results(text: str, folder: Path) -> None:
             (folder / f"{name}.toml").write_text(CAMPAIGN.format(name=name), "utf-8")
             assert killtest(["bench", f"{name}.toml"], folder).returncode == 0
     if "results/run-mine-001" in text:
-        assert killtest(["run", "mine", "--fault", "request:30 KILL"], folder).returncode == 0
+        assert killtest(["run", "mine", *SHORT, "--fault", "request:30 KILL"], folder).returncode in (0, 1)
     if "schedule.json" in text:
         (folder / "s.toml").write_text(CAMPAIGN.format(name="s"), "utf-8")
         killtest(["bench", "s.toml"], folder)

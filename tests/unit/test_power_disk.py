@@ -114,6 +114,12 @@ def test_renamed_folder_takes_its_names_along() -> None:
     assert state("ext4", *steps) == {"d": b"", "d/a": b"x"}
 
 
+def test_folders_that_trade_places_come_to_an_end() -> None:
+    into = (mkdir("a"), mkdir("b"), sync(""), rename("b", "a/b"), sync("a"))
+    disk = behind(*into, rename("a/b", "b"), rename("a", "b/a"), sync("b"))
+    assert {tuple(sorted(one)) for found in states(disk).values() for one in found}
+
+
 def test_unlink_is_undone_until_it_is_synced() -> None:
     begin = {"a": b"x"}
     assert state("ext4", unlink("a"), begin=begin) == begin

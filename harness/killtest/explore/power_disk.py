@@ -216,10 +216,12 @@ class PowerDisk:
         return [self.root, *(inode for _, inode in _walk(self.root, lambda one: one.names))]
 
 
-def _walk(folder: Inode, names: Names, head: str = "") -> Iterator[tuple[str, Inode]]:
+def _walk(folder: Inode, names: Names, head: str = "", above: tuple[Inode, ...] = ()) -> Iterator[tuple[str, Inode]]:
+    """All below a folder. Of folders that traded places old names may lead back up; no file system lets them."""
     for name, inode in names(folder).items():
-        yield head + name, inode
-        yield from _walk(inode, names, f"{head}{name}/")
+        if not any(inode is one for one in (folder, *above)):
+            yield head + name, inode
+            yield from _walk(inode, names, f"{head}{name}/", (folder, *above))
 
 
 def _last(path: str) -> str:
