@@ -34,6 +34,11 @@ def test_a_table_that_nobody_knows_is_named() -> None:
         page_tables.filled("<!-- artcle table -->\n<!-- end -->\n", RESULTS, "en")
 
 
+def test_results_that_are_not_there_are_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"workers/claims.md: no such file; `make workers` writes one"):
+        page_tables.filled("<!-- workers table -->\n<!-- end -->\n", tmp_path, "en")
+
+
 @pytest.mark.parametrize("name", sorted(path.parent.name for path in RESULTS.glob("*/trials.jsonl")))
 def test_summaries_are_what_the_ledger_gives_and_a_timeline_outlives_its_evidence(name: str, tmp_path: Path) -> None:
     folder = tmp_path / name

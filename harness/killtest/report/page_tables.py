@@ -37,7 +37,12 @@ def shown_table(results: Path, name: str, lang: str) -> str:
     """The rows of that campaign's table, as Markdown. UsageError where there are none."""
     folder = results / name
     if name in WRITTEN:
-        return _first_rows((folder / WRITTEN[name]).read_text("utf-8"))
+        page = folder / WRITTEN[name]
+        if not page.is_file():
+            raise UsageError(
+                f"{page}: no such file; `make {name}` writes one in results/{name}, `make reference` this one"
+            )
+        return _first_rows(page.read_text("utf-8"))
     if name not in SHOWN:
         raise UsageError(f"<!-- {name} table -->: there are tables for {', '.join(sorted({**SHOWN, **WRITTEN}))}")
     return _first_rows(markdown(campaign_in(folder).table(SHOWN[name], lang)))
