@@ -85,6 +85,14 @@ def test_the_gate_page_shows_the_budget_that_holds_without_a_file(tmp_path: Path
     assert budgets.of("naive").duplicated == 600
 
 
+def test_every_make_target_on_a_page_exists() -> None:
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    targets = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
+    for page in PAGES:
+        named = re.findall(r"(?:^    |`)make ([a-z-]+)", page.read_text("utf-8"), re.MULTILINE)
+        assert set(named) <= targets, page.name
+
+
 def test_links_lead_to_files() -> None:
     for page in PAGES:
         for target in re.findall(r"\]\(([^)#]+)\)", page.read_text("utf-8")):
