@@ -32,7 +32,7 @@ ELSEWHERE = {
     "explore scrapy_jobdir": "minutes each: make jobdir",
     "sweep scrapy_jobdir": "minutes: make jobdir",
     "bench --mtbf": "timers: tests/end_to_end/test_command_line.py",
-    "explore idempotent --errors --every": "two thousand crawls: make bench",
+    "explore idempotent --errors --every": "two thousand crawls; the selection of it is run here",
 }
 SMALL = ["--site", "list_pages=1", "--site", "products=3"]
 # For those whose faults strike early in a crawl: most do.
