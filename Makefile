@@ -9,7 +9,7 @@ CAMPAIGNS := $(if $(QUICK),quick,article comparison)
 export PYTHONDONTWRITEBYTECODE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help killtest mixed gate jobdir reload workers zoo reference tables notebooks test lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
+.PHONY: help killtest mixed gate jobdir reload workers zoo reference tables notebooks test doc-commands lint types check docs bench explore-agreement shrink-zoo harness-kills mutation lock clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -62,6 +62,9 @@ notebooks: $(VENV)/.dev ## execute the notebooks, which read results/reference/
 
 test: $(VENV)/.dev ## the test suite, Scrapy included
 	$(BIN)/python -m pytest
+
+doc-commands: $(VENV)/.dev ## run every command that README and docs show (a quarter of an hour; nightly)
+	KILLTEST_DOC_COMMANDS=1 $(BIN)/python -m pytest tests/end_to_end/test_doc_commands.py
 
 lint: $(VENV)/.dev ## ruff and the import rules
 	$(BIN)/ruff check .

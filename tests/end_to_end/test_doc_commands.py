@@ -31,12 +31,11 @@ ELSEWHERE = {
     "zoo --jobs": "all of the zoo: .ci/run",
     "explore scrapy_jobdir": "minutes each: make jobdir",
     "sweep scrapy_jobdir": "minutes: make jobdir",
+    "run reload_queue": "minutes each: make reload",
     "bench --mtbf": "timers: tests/end_to_end/test_command_line.py",
     "explore idempotent --errors --every": "two thousand crawls; the selection of it is run here",
 }
 SMALL = ["--site", "list_pages=1", "--site", "products=3"]
-# For those whose faults strike early in a crawl: most do.
-SHORT = ["--site", "list_pages=5", "--site", "products=100"]
 MINE = """
 import re, sqlite3, sys, urllib.request
 
@@ -144,9 +143,6 @@ def prepared(words: tuple[str, ...], folder: Path) -> list[str]:
     own = [NAMES.get(word, word) for word in words]
     if own[0] == "init":
         own[1:1] = ["--yes"]  # it asks, and there is nobody to answer
-    strikes_early = not re.search(r"reload_queue|:article|(request|response):[0-9]{3}", text)
-    if own[0] == "run" and strikes_early and "SELECT sku" not in text:
-        own[1:1] = SHORT
     visits_all = own[0] in ("explore", "sweep", "gate") and not any(word.startswith("results/") for word in own)
     if visits_all and "--site" not in own:
         end = own.index("--") if "--" in own else len(own)
@@ -161,7 +157,7 @@ def _results(text: str, folder: Path) -> None:
             (folder / f"{name}.toml").write_text(CAMPAIGN.format(name=name), "utf-8")
             assert killtest(["bench", f"{name}.toml"], folder).returncode == 0
     if "results/run-mine-001" in text:
-        assert killtest(["run", "mine", *SHORT, "--fault", "request:30 KILL"], folder).returncode in (0, 1)
+        assert killtest(["run", "mine", "--fault", "request:30 KILL"], folder).returncode in (0, 1)
     if "schedule.json" in text:
         (folder / "s.toml").write_text(CAMPAIGN.format(name="s"), "utf-8")
         killtest(["bench", "s.toml"], folder)
@@ -181,6 +177,7 @@ def test_what_is_run_elsewhere_is_still_shown() -> None:
         assert any(f"{' '.join(words)} ".startswith(start) for _, words in shown()), start
 
 
+@pytest.mark.skipif("KILLTEST_DOC_COMMANDS" not in os.environ, reason="a quarter of an hour: make doc-commands")
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("words", [words for _, words in shown() if elsewhere(words) is None], ids=" ".join)
 def test_a_command_that_is_shown_does_what_it_is_shown_for(words: tuple[str, ...], tmp_path: Path) -> None:
