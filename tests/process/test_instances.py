@@ -109,7 +109,11 @@ while os.environ["KILLTEST_INCARNATION"] != "1" and not os.path.exists("fetched"
 
 
 def test_an_incarnation_of_another_copy_is_not_struck(tmp_path: Path) -> None:
-    evidence, _ = trials.run(halves(tmp_path), "0/request:1 KILL instance=1", "0/request:1 KILL", tmp_path=tmp_path)
+    # Requests are counted over both: the first must be copy 0's, which is killed in it.
+    wait = "while mine == 1 and not os.path.exists('out-0.jsonl'): pass"
+    evidence, _ = trials.run(
+        halves(tmp_path, before=wait), "0/request:1 KILL instance=1", "0/request:1 KILL", tmp_path=tmp_path
+    )
     assert [(fault.status, fault.incarnation) for fault in evidence.course.faults] == [
         ("not_reached", None), ("struck", 0),
     ]  # fmt: skip
