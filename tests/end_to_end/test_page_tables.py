@@ -1,5 +1,6 @@
 """The tables of README and docs are those of the reference results, and so are the summaries."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -27,6 +28,15 @@ def test_a_number_that_was_changed_by_hand_is_put_right() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     assert " 388 (5/5) |" in text
     assert page_tables.filled(text.replace(" 388 (5/5) |", " 389 (5/5) |"), RESULTS, "en") == text
+
+
+def test_the_chinese_claims_say_what_the_english_ones_say() -> None:
+    english = page_tables.shown_table(RESULTS, "reload", "en").splitlines()
+    chinese = page_tables.shown_table(RESULTS, "reload", "zh").splitlines()
+    assert [re.findall(r"-?\d+", row) for row in chinese] == [re.findall(r"-?\d+", row) for row in english]
+    cells = [cell for row in chinese[2:] for cell in row.strip("|").split("|")[1:]]
+    # The ledger's words are the same everywhere.
+    assert {word for cell in cells for word in re.findall(r"[A-Za-z]+", cell)} <= {"NR", "hung", "lost", "missed"}
 
 
 def test_a_table_that_nobody_knows_is_named() -> None:

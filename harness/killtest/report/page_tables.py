@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from killtest.errors import UsageError
+from killtest.report.claim_words import in_chinese
 from killtest.report.reference import campaign_in, campaigns_in
 from killtest.report.summary import write_summary
 from killtest.report.table import markdown
@@ -42,7 +43,8 @@ def shown_table(results: Path, name: str, lang: str) -> str:
             raise UsageError(
                 f"{page}: no such file; `make {name}` writes one in results/{name}, `make reference` this one"
             )
-        return _first_rows(page.read_text("utf-8"))
+        rows = _first_rows(page.read_text("utf-8"))
+        return _first_rows(in_chinese(rows)) if lang == "zh" else rows
     if name not in SHOWN:
         raise UsageError(f"<!-- {name} table -->: there are tables for {', '.join(sorted({**SHOWN, **WRITTEN}))}")
     return _first_rows(markdown(campaign_in(folder).table(SHOWN[name], lang)))
