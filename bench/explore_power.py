@@ -16,12 +16,12 @@ from time import monotonic
 
 from explore_agreement import Silent
 from killtest.campaigns.campaign_folder import CampaignFolder
-from killtest.explore import power_run
 from killtest.explore.explore_run import Order
-from killtest.explore.power_model import KILL, MODELS
-from killtest.explore.power_run import PowerExploration
 from killtest.plan import subject
 from killtest.plan.each_request import SMALL
+from killtest.power import power_run
+from killtest.power.power_model import KILL, MODELS
+from killtest.power.power_run import PowerExploration
 
 SOUND = "idempotent"
 OTHERS = (

@@ -9,8 +9,8 @@ from typing import Any
 
 import psutil
 import pytest
-from killtest.explore import power_proof
-from killtest.explore.power_model import MODELS
+from killtest.power import power_proof
+from killtest.power.power_model import MODELS
 from killtest.trace import seccomp
 
 pytestmark = pytest.mark.skipif(bool(seccomp.refusal()), reason="this machine allows no seccomp notification")
@@ -211,10 +211,10 @@ def test_without_seccomp_there_is_nothing_to_derive_from(tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("patch", "said"),
     [
-        ("from killtest.explore import ext4_disk; ext4_disk.os.geteuid = lambda: 1000", "it needs root"),
-        ("from killtest.explore import ext4_disk; ext4_disk._path = lambda: '/nowhere'", "mkfs.ext4, mount, umount"),
+        ("from killtest.power import ext4_disk; ext4_disk.os.geteuid = lambda: 1000", "it needs root"),
+        ("from killtest.power import ext4_disk; ext4_disk._path = lambda: '/nowhere'", "mkfs.ext4, mount, umount"),
         (
-            "from killtest.explore import ext4_disk; ext4_disk._OPTIONS = 'loop,commit=never'",
+            "from killtest.power import ext4_disk; ext4_disk._OPTIONS = 'loop,commit=never'",
             "mount: ",
         ),
     ],
@@ -252,7 +252,7 @@ def loops(tmp_path: Path) -> list[str]:
 def test_killed_harness_leaves_no_mount_and_no_loop_device(tmp_path: Path) -> None:
     # It is killed once the disk is mounted and the crawler about to start on it.
     patch = (
-        "import json, os, psutil, subprocess; from killtest.explore import power_proof\n"
+        "import json, os, psutil, subprocess; from killtest.power import power_proof\n"
         "def die(*_):\n"
         "    loops = subprocess.run(['losetup', '-a'], capture_output=True, text=True).stdout\n"
         "    pids = [one.pid for one in psutil.Process().children(recursive=True)]\n"

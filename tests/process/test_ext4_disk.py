@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from killtest.explore import ext4_disk, folder
+from killtest.explore import folder
 from killtest.explore.disk import Leaf
-from killtest.explore.ext4_disk import Ext4Disk
-from killtest.explore.power_disk import PowerDisk
-from killtest.explore.power_model import flushed
+from killtest.power import ext4_disk
+from killtest.power.ext4_disk import Ext4Disk
+from killtest.power.power_disk import PowerDisk
+from killtest.power.power_model import flushed
 from killtest.trace.step import Step
 
 Action = tuple[str, ...]

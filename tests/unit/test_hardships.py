@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from evidence_builder import request
+from killtest.call_errors import error_point
 from killtest.conduct.history import read
-from killtest.explore import error_point
 from killtest.plan.hardship import fails
 from killtest.process import memory_cgroup
 from killtest.trace.failing import Failing

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from killtest.explore.disk import FOLDER, Disk, Leaf
-from killtest.explore.power_disk import PowerDisk
-from killtest.explore.power_model import KILL, MODELS, flushed, left
+from killtest.power.power_disk import PowerDisk
+from killtest.power.power_model import KILL, MODELS, flushed, left
 from killtest.trace.step import Step
 
 NEW = os.O_CREAT | os.O_WRONLY

@@ -5,7 +5,7 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from killtest.explore.power_proof import Proof, RealCut, lines, sample
+from killtest.power.power_proof import Proof, RealCut, lines, sample
 from killtest.trace.step import Step
 
 ALONE, FLUSHED = "ext4", "ext4, journal flushed"

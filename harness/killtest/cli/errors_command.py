@@ -7,11 +7,11 @@ import click
 import msgspec
 from rich.console import Console
 
+from killtest.call_errors import error_run, error_text
 from killtest.campaigns.campaign_folder import CampaignFolder, numbered
 from killtest.cli.map_page import map_of
 from killtest.cli.run_command import EXIT_CODES
 from killtest.errors import UsageError
-from killtest.explore import error_run, error_text
 from killtest.explore.explore_run import Order, Teller
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -11,8 +11,8 @@ from killtest.campaigns.campaign_folder import CampaignFolder, numbered
 from killtest.cli.map_page import map_of
 from killtest.cli.run_command import EXIT_CODES
 from killtest.errors import UsageError
-from killtest.explore import power_run, power_text
 from killtest.explore.explore_run import Order, Teller
+from killtest.power import power_run, power_text
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 _PROOF_POINTS = 5

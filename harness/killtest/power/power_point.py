@@ -6,9 +6,9 @@ import msgspec
 
 from killtest.explore.crash_point import Arrivals, CrashPoint, States
 from killtest.explore.disk import Tree
-from killtest.explore.power_disk import PowerDisk
-from killtest.explore.power_model import left
 from killtest.judge.evidence import Request
+from killtest.power.power_disk import PowerDisk
+from killtest.power.power_model import left
 from killtest.trace.step import Step
 
 

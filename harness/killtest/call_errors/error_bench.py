@@ -5,12 +5,12 @@ from pathlib import Path
 
 import msgspec
 
+from killtest.call_errors.error_point import ErrorPoint
 from killtest.conduct.conductor import Conductor, Starts
 from killtest.conduct.history import History
 from killtest.conduct.stage import RealStage
 from killtest.errors import HarnessFailure
 from killtest.explore import folder as tree_folder
-from killtest.explore.error_point import ErrorPoint
 from killtest.explore.recording import Recording
 from killtest.halt import Halt
 from killtest.judge import request_log

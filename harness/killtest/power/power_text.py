@@ -8,14 +8,15 @@ from rich.console import Console
 from rich.table import Table
 
 from killtest import intervals
-from killtest.explore import explored_text, power_proof
+from killtest.explore import explored_text
 from killtest.explore.exploration import Judged, groups
 from killtest.explore.explore_run import Order
 from killtest.explore.explored_text import say
-from killtest.explore.power_model import AFTER_SECONDS, KILL, MODELS
-from killtest.explore.power_run import PowerExploration
-from killtest.explore.power_verdict import AfterExit, Tally
 from killtest.plan.manifest import Subject
+from killtest.power import power_proof
+from killtest.power.power_model import AFTER_SECONDS, KILL, MODELS
+from killtest.power.power_run import PowerExploration
+from killtest.power.power_verdict import AfterExit, Tally
 
 LIMITS = (
     "These are states that models of file systems allow, none was observed; as root, --power-proof N tries some.",

@@ -6,13 +6,13 @@ from statistics import median
 import msgspec
 
 from killtest.explore.exploration import Judged, counts, judge_all
-from killtest.explore.power_model import KILL
-from killtest.explore.power_point import PowerPoint
 from killtest.explore.recording import Recording
 from killtest.explore.recovery import Recovery
 from killtest.judge import verdict
 from killtest.judge.evidence import Evidence
 from killtest.judge.verdict import Control
+from killtest.power.power_model import KILL
+from killtest.power.power_point import PowerPoint
 
 
 class Cut(msgspec.Struct, frozen=True):

@@ -9,14 +9,15 @@ from typing import Any
 import msgspec
 
 from killtest.campaigns.campaign_folder import CampaignFolder
-from killtest.explore import disk, explore_run, power_point, power_verdict, recording, recovery
+from killtest.explore import disk, explore_run, recording, recovery
 from killtest.explore.explore_run import Order, Teller
 from killtest.explore.logical import Reader
-from killtest.explore.power_model import KILL, MODELS
-from killtest.explore.power_proof import Proof, Trials, prove
-from killtest.explore.power_verdict import AfterExit, Cut, Tally
 from killtest.halt import Halt
 from killtest.plan.campaign import site_of
+from killtest.power import power_point, power_verdict
+from killtest.power.power_model import KILL, MODELS
+from killtest.power.power_proof import Proof, Trials, prove
+from killtest.power.power_verdict import AfterExit, Cut, Tally
 from killtest.trace import step as steps
 
 

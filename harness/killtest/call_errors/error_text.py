@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.table import Table
 
 from killtest import intervals
-from killtest.explore.error_run import ErrorExploration, exits, groups, reproduce_at, rows
+from killtest.call_errors.error_run import ErrorExploration, exits, groups, reproduce_at, rows
 from killtest.explore.explore_run import Order
 
 LIMITS = (

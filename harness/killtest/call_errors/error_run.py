@@ -9,12 +9,13 @@ from typing import Any, Literal
 
 import msgspec
 
+from killtest.call_errors import error_point
+from killtest.call_errors.error_bench import ErrorBench, Tried
+from killtest.call_errors.error_point import ErrorPoint
 from killtest.campaigns import campaign_run
 from killtest.campaigns.campaign_folder import CampaignFolder
 from killtest.campaigns.trial_line import reproduce
-from killtest.explore import error_point, exploration, explore_run, recording, recovery
-from killtest.explore.error_bench import ErrorBench, Tried
-from killtest.explore.error_point import ErrorPoint
+from killtest.explore import exploration, explore_run, recording, recovery
 from killtest.explore.explore_run import Order, Teller
 from killtest.explore.recording import Recording
 from killtest.halt import Halt

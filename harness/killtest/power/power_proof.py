@@ -9,20 +9,21 @@ import msgspec
 
 from killtest.conduct.stage import RealStage
 from killtest.errors import HarnessFailure
-from killtest.explore import explore_run, ext4_disk
+from killtest.explore import explore_run
 from killtest.explore import folder as tree_folder
 from killtest.explore.crash_point import Arrivals, CrashPoint
 from killtest.explore.disk import Tree, digest, is_shared_memory
 from killtest.explore.exploration import Judged, judge_all
 from killtest.explore.explore_run import Order, Teller
-from killtest.explore.ext4_disk import Ext4Disk
-from killtest.explore.power_disk import PowerDisk
-from killtest.explore.power_model import flushed, left
 from killtest.explore.recording import Recording
 from killtest.explore.recovery import Recovery, recover_all
 from killtest.halt import Halt
 from killtest.judge.verdict import Control, Outcome
 from killtest.plan.manifest import SiteNeeds
+from killtest.power import ext4_disk
+from killtest.power.ext4_disk import Ext4Disk
+from killtest.power.power_disk import PowerDisk
+from killtest.power.power_model import flushed, left
 from killtest.process import isolation
 from killtest.trace import step as steps
 from killtest.trace.step import Step

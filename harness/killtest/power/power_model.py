@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import msgspec
 
 from killtest.explore.disk import Disk, Leaf, Tree
-from killtest.explore.power_disk import Inode, PowerDisk
+from killtest.power.power_disk import Inode, PowerDisk
 from killtest.trace.step import Step
 
 MODELS = {
