@@ -1,8 +1,14 @@
 """Halt: how Ctrl-C in the main thread ends the trials that run in other threads."""
 
+import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import TypeVar
+
+Got = TypeVar("Got")
+_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Halted(BaseException):
@@ -44,3 +50,38 @@ class Halt:
         finally:
             with self._lock:
                 self._ends.remove(end)
+
+    @contextmanager
+    def side_by_side(self, jobs: int, calls: Iterable[Callable[[], Got]]) -> Iterator[list[Future[Got]]]:
+        """The calls, each under this halt, in `jobs` threads; what leaves the block early ends them, Ctrl-C above all.
+
+        None of them runs on behind the block.
+        """
+        pool = ThreadPoolExecutor(jobs)
+        try:
+            with _signals_later():
+                futures = [pool.submit(call) for call in calls]
+            yield futures
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            self.call()
+            raise
+        finally:
+            pool.shutdown()
+
+
+@contextmanager
+def _signals_later() -> Iterator[None]:
+    """What ends the command is heard at the end of the block: a thread whose start it breaks off is known to nobody."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    handlers = {number: signal.signal(number, lambda number, _: came.append(number)) for number in _ENDING}
+    try:
+        yield
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for one in came:
+            signal.raise_signal(one)

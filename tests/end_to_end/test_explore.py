@@ -89,16 +89,23 @@ def test_recording_that_does_not_explain_the_disk_is_not_trusted(tmp_path: Path)
     assert all(point["confirmed"] is not None for point in points(tmp_path) if point["trigger"])
 
 
-def test_interrupted_exploration_leaves_nothing_running(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "killtest", "explore", "idempotent", "--results", str(tmp_path / "results")]
+@pytest.mark.parametrize(
+    ("option", "stages"),
+    [((), 1), ((), 2), (("--power",), 2), (("--errors",), 2)],
+    ids=["recording", "states", "power", "errors"],
+)
+def test_interrupted_exploration_leaves_nothing_running(tmp_path: Path, option: tuple[str, ...], stages: int) -> None:
+    command = [sys.executable, "-m", "killtest", "explore", "idempotent", *option, "--results", str(tmp_path)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
-        assert process.stderr.readline() == "recording one undisturbed crawl\n"
+        told = [process.stderr.readline() for _ in range(stages)]
+        assert told[0] == "recording one undisturbed crawl\n"
         below = psutil.Process(process.pid).children(recursive=True)
         process.send_signal(2)
         process.stderr.read()
     assert process.returncode == 130
     assert psutil.wait_procs(below, timeout=10)[1] == []
+    assert not list(tmp_path.glob("explore-*/bench-*"))
 
 
 def test_without_seccomp_each_request_is_swept_instead_and_it_is_said(tmp_path: Path) -> None:

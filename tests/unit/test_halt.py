@@ -1,6 +1,8 @@
 """Halt: what began under it is ended, nothing begins afterwards; and the bar bears several trials at once."""
 
 import io
+import signal
+import threading
 
 import pytest
 from killtest.campaigns.progress import Bar, Pace
@@ -30,6 +32,27 @@ def test_nothing_begins_after_the_call() -> None:
         halt.check()
     with pytest.raises(Halted), halt.ends(lambda: None):
         pytest.fail("it began")
+
+
+def test_ctrl_c_while_threads_are_started_leaves_none_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    halt, start, started = Halt(), threading.Thread.start, []
+
+    def interrupted(thread: threading.Thread) -> None:
+        signal.raise_signal(signal.SIGINT)
+        start(thread)
+        started.append(thread)
+
+    def work() -> None:
+        ended = threading.Event()
+        with halt.ends(ended.set):
+            ended.wait()
+        halt.check()
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    with pytest.raises(KeyboardInterrupt), halt.side_by_side(2, [work, work]):
+        pytest.fail("it is heard when the threads are there, and no later")
+    assert [thread.is_alive() for thread in started] == [False, False]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_halted_is_not_taken_for_a_failure_of_ours() -> None:

@@ -1,6 +1,5 @@
 """Explore a subject's errors: record, choose the calls that fail, run each, judge (docs/explore.md)."""
 
-import shutil
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -85,18 +84,16 @@ def run(order: Order, is_every: bool, folder: CampaignFolder, teller: Teller) ->
     seconds = {"record": time.monotonic() - began_s}
     began_s = time.monotonic()
 
-    def open_bench(number: int, halt: Halt) -> ErrorBench:
-        bench = ErrorBench(order.subject, site, folder.path / f"bench-{number}", taken, halt)
+    def opened(place: Path, halt: Halt) -> ErrorBench:
+        bench = ErrorBench(order.subject, site, place, taken, halt)
         bench.stage.clock_s = order.clock_s
         return bench
 
     keyed = {point.fault.encode(): point for point in tried}
     with teller.stage("a crawl for every failing call", len(keyed)) as done:
-        results = recovery.recover_all(keyed, open_bench, explore_run.jobs_of(order), done)
+        results = recovery.recover_all(keyed, recovery.Benches(folder.path, opened, explore_run.jobs_of(order)), done)
     seconds["crawls"] = time.monotonic() - began_s
     judged = [_judged(point, results[key], taken, control) for key, point in keyed.items()]
-    for place in folder.path.glob("bench-*"):
-        shutil.rmtree(place)
     result = ErrorExploration(judged, len(found), len(taken.steps), _notes(order, judged, len(found)), seconds)
     write(result, order, folder.path)
     return result

@@ -4,7 +4,8 @@ import shutil
 import threading
 import traceback
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -80,15 +81,9 @@ class _Runner:
 
     def run_side_by_side(self, trials: list[Planned], jobs: int) -> None:
         """Run them in `jobs` threads; the first that raises, or a signal to this thread, ends them all."""
-        with ThreadPoolExecutor(jobs) as pool:
-            futures = [pool.submit(self.run, planned) for planned in trials]
-            try:
-                for future in as_completed(futures):
-                    future.result()
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                self._halt.call()
-                raise
+        with self._halt.side_by_side(jobs, [partial(self.run, planned) for planned in trials]) as futures:
+            for future in as_completed(futures):
+                future.result()
 
     def run(self, planned: Planned) -> None:
         """Run one trial to its line in the ledger."""

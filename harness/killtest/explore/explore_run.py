@@ -1,6 +1,5 @@
 """Explore a subject: record, derive, recover, judge, and confirm what fails by true kills (docs/explore.md)."""
 
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -114,13 +113,11 @@ def run(order: Order, folder: CampaignFolder, teller: Teller) -> Exploration:
         judged, lines = _by_true_kills(order, found, folder, teller)
     else:
         with teller.stage("starting the crawler on every state", len(trees)) as done:
-            recoveries = recovery.recover_all(trees, benches_of(order, site, folder.path, taken), jobs_of(order), done)
+            recoveries = recovery.recover_all(trees, benches_of(order, site, folder.path, taken), done)
         derived = judge_all(found, recoveries, taken, control)
         seconds["recover"], began_s = time.monotonic() - began_s, time.monotonic()
         judged, lines = (derived, []) if order.is_derived_only else _confirmed(order, derived, folder, teller)
     seconds["true kills"] = time.monotonic() - began_s
-    for place in folder.path.glob("bench-*"):
-        shutil.rmtree(place)
     states = len({point.state for point in found})
     result = Exploration(judged, states, len(trees), taken.doubts, notes_of(order), seconds, lines)
     write(result, order, folder.path)
@@ -146,11 +143,15 @@ def jobs_of(order: Order) -> int:
     return order.jobs if isolation.prefix() else 1
 
 
-def benches_of(order: Order, site: SiteNeeds, place: Path, taken: Recording) -> Callable[[int, Halt], recovery.Bench]:
-    """What opens the n-th bench for states of the recording."""
-    return lambda number, halt: recovery.Bench(
-        order.subject, site, place / f"bench-{number}", taken.store, order.clock_s, halt
-    )
+def benches_of(
+    order: Order, site: SiteNeeds, place: Path, taken: Recording
+) -> recovery.Benches[disk.Tree, recovery.Recovery]:
+    """The benches, below `place`, for states of the recording."""
+
+    def opened(folder: Path, halt: Halt) -> recovery.Bench:
+        return recovery.Bench(order.subject, site, folder, taken.store, order.clock_s, halt)
+
+    return recovery.Benches(place, opened, jobs_of(order))
 
 
 def notes_of(order: Order) -> tuple[str, ...]:

@@ -1,10 +1,12 @@
 """What becomes of a state: the crawler is started on it, on a real stage, until it is done or given up on."""
 
 import queue
+import shutil
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -92,20 +94,52 @@ class Work(Protocol[Given_contra, Got]):
         """End it; what came of each."""
 
 
+@dataclass(frozen=True)
+class Benches(Generic[Given, Got]):
+    """So many side by side, each opened in a folder of its own below `place`."""
+
+    place: Path
+    open: Callable[[Path, Halt], Work[Given, Got]]
+    jobs: int
+
+    def folder(self, number: int) -> Path:
+        """Where the n-th of them stands."""
+        return self.place / f"bench-{number}"
+
+    def clear(self) -> None:
+        """Remove their folders."""
+        for number in range(self.jobs):
+            shutil.rmtree(self.folder(number), ignore_errors=True)
+
+
 def recover_all(
-    states: Mapping[bytes, Given],
-    open_bench: Callable[[int, Halt], Work[Given, Got]],
-    jobs: int,
-    done: Callable[[], None],
+    states: Mapping[bytes, Given], benches: Benches[Given, Got], done: Callable[[], None]
 ) -> dict[bytes, Got]:
-    """Recover every state (or try every error), on `jobs` benches side by side; `done` is called after each."""
+    """Recover every state (or try every error); `done` is called after each.
+
+    The benches' folders are gone afterwards, also when the user ends it; a failure leaves them, for what they hold.
+    """
+    try:
+        found = _recovered(states, benches, done)
+    except Exception:
+        raise
+    except BaseException:
+        benches.clear()
+        raise
+    benches.clear()
+    return found
+
+
+def _recovered(
+    states: Mapping[bytes, Given], benches: Benches[Given, Got], done: Callable[[], None]
+) -> dict[bytes, Got]:
     waiting: queue.SimpleQueue[tuple[bytes, Given]] = queue.SimpleQueue()
     for item in states.items():
         waiting.put(item)
     halt = Halt()
 
     def work(number: int) -> dict[bytes, Got]:
-        bench = open_bench(number, halt)
+        bench = benches.open(benches.folder(number), halt)
         try:
             while not waiting.empty():
                 try:
@@ -118,11 +152,6 @@ def recover_all(
             found = bench.close()
         return found
 
-    with ThreadPoolExecutor(jobs) as pool:
-        futures = [pool.submit(work, number) for number in range(jobs)]
-        try:
-            results = [future.result() for future in futures]
-        except BaseException:
-            halt.call()
-            raise
+    with halt.side_by_side(benches.jobs, [partial(work, number) for number in range(benches.jobs)]) as futures:
+        results = [future.result() for future in futures]
     return {group: recovery for found in results for group, recovery in found.items()}

@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -92,15 +92,13 @@ def prove(trials: Trials, count: int, teller: Teller) -> Proof:
     words = "cutting the power of a real ext4"
     try:
         # A thread, for its mounts are seen by nobody else and end with it.
-        with teller.stage(words, len(chosen) * len(_CUTS)) as done, ThreadPoolExecutor(1) as pool:
-            future = pool.submit(_cut_all, trials, chosen, halt, done)
-            try:
-                found = future.result()
-            except OSError as error:
-                return Proof(refusal=str(error))
-            except BaseException:
-                halt.call()
-                raise
+        with teller.stage(words, len(chosen) * len(_CUTS)) as done:
+            cuts = partial(_cut_all, trials, chosen, halt, done)
+            with halt.side_by_side(1, [cuts]) as (future,):
+                try:
+                    found = future.result()
+                except OSError as error:
+                    return Proof(refusal=str(error))
     finally:
         shutil.rmtree(trials.place / _PLACE, ignore_errors=True)
     return Proof(_judged(found, trials))
@@ -214,9 +212,8 @@ def _judged(found: Sequence[_Found], trials: Trials) -> list[RealCut]:
     order, taken = trials.order, trials.taken
     points = [one.point for one in found if one.point is not None]
     trees = {one.point.group: one.tree for one in found if one.point is not None}
-    benches = explore_run.benches_of(order, trials.site, trials.place / "proof", taken)
-    recoveries = recover_all(trees, benches, explore_run.jobs_of(order), lambda: None)
-    shutil.rmtree(trials.place / "proof", ignore_errors=True)
+    benches = explore_run.benches_of(order, trials.site, trials.place, taken)
+    recoveries = recover_all(trees, benches, lambda: None)
     verdicts = iter(judge_all(points, recoveries, taken, trials.control))
     return [
         one.cut if one.point is None else _came(one.cut, recoveries[one.point.group], next(verdicts)) for one in found

@@ -1,6 +1,5 @@
 """Explore what power cuts do to a subject: record, derive by each model, recover, judge (docs/power.md)."""
 
-import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,15 +65,13 @@ def run(order: Order, folder: CampaignFolder, teller: Teller, proof: int | None 
     seconds["derive"], began_s = time.monotonic() - began_s, time.monotonic()
     benches = explore_run.benches_of(order, site, folder.path, taken)
     with teller.stage("starting the crawler on every state", len(trees)) as done:
-        recoveries = recovery.recover_all(trees, benches, explore_run.jobs_of(order), done)
+        recoveries = recovery.recover_all(trees, benches, done)
     cuts = power_verdict.judge_cuts(found, recoveries, taken, control)
     seconds["recover"], began_s = time.monotonic() - began_s, time.monotonic()
     proven = None
     if proof:
         proven = prove(Trials(order, site, folder.path, taken, control), proof, teller)
         seconds["real disk"] = time.monotonic() - began_s
-    for place in folder.path.glob("bench-*"):
-        shutil.rmtree(place)
     result = PowerExploration(
         cuts=cuts,
         tallies=power_verdict.tallies(cuts, taken.truth.minimum),

@@ -3,7 +3,8 @@
 import contextlib
 import shutil
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -72,20 +73,15 @@ def run(animals: Sequence[Animal], order: Order, results: Path, told: Callable[[
     place = numbered(results, "zoo")
     halt = Halt()
     visits: dict[str, Visit] = {}
-    with ThreadPoolExecutor(order.jobs) as pool:
-        futures = [pool.submit(_visit, each, order, place / each.kind, halt) for each in animals]
-        try:
+    try:
+        calls = [partial(_visit, each, order, place / each.kind, halt) for each in animals]
+        with halt.side_by_side(order.jobs, calls) as futures:
             for future in as_completed(futures):
                 visits[future.result().animal.kind] = future.result()
                 told(future.result())
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            halt.call()
-            raise
-        finally:
-            pool.shutdown()
-            with contextlib.suppress(OSError):  # not empty: something differs
-                place.rmdir()
+    finally:
+        with contextlib.suppress(OSError):  # not empty: something differs
+            place.rmdir()
     return [visits[each.kind] for each in animals]
 
 
