@@ -63,7 +63,7 @@ notebooks: $(VENV)/.dev ## execute the notebooks, which read results/reference/
 test: $(VENV)/.dev ## the test suite, Scrapy included
 	$(BIN)/python -m pytest
 
-doc-commands: $(VENV)/.dev ## run every command that README and docs show (a quarter of an hour; nightly)
+doc-commands: $(VENV)/.dev ## run every command that README and docs show, those that take minutes too (an hour; nightly)
 	KILLTEST_DOC_COMMANDS=1 $(BIN)/python -m pytest tests/end_to_end/test_doc_commands.py
 
 lint: $(VENV)/.dev ## ruff and the import rules

@@ -15,6 +15,7 @@ Exit codes:
   74  the database or another file cannot be written (full disk, no permission, locked too long); one line says
       which and why. Start it again when that has been put right.
   70  worker processes die again and again, right behind their start
+  64  a setting can't be used; one line says which
   A signal: one line, then it dies of that signal (a shell shows 130 for SIGINT, 143 for SIGTERM). Nothing is
   saved on the way out, since everything is on disk already: a kill -9 does no more harm.
 """
@@ -33,6 +34,7 @@ import effects
 import records
 from durable import FileError
 from frontier import Frontier, connect
+from settings import SettingError, number
 
 FAILURES = (sqlite3.Error, FileError)  # of what the crawl is kept in
 
@@ -46,6 +48,9 @@ def main(site_url: str, path: str = "crawl.db") -> int:
         return crawl(f"{site_url.rstrip('/')}/list/0", path)
     except FAILURES as error:
         return cannot_go_on(error, path)
+    except SettingError as error:
+        say(str(error))
+        return os.EX_USAGE
 
 
 def cannot_go_on(error: Exception, path: str) -> int:
@@ -70,12 +75,11 @@ def crawl(start_url: str, path: str) -> int:
     try:
         beyond = effects.choose(os.environ.get("EFFECTS", ""), Path(path).parent, start_url)
     except ValueError as error:
-        say(str(error))
-        return os.EX_USAGE
+        raise SettingError(str(error)) from None
     frontier = opened(path)
     beyond.prepare(frontier.db)
     frontier.add([start_url])  # known already after a restart: then this does nothing
-    count = int(os.environ.get("WORKERS", "1"))
+    count = int(number("WORKERS", 1))
     if count > 1:
         store = crew.Store(lambda: opened(path), FAILURES, lambda error: cannot_go_on(error, path), say, beyond)
         return crew.crawl(count, frontier, store, report)
@@ -96,9 +100,9 @@ def opened(path: str) -> Frontier:
     db.execute(records.SCHEMA)
     return Frontier(
         db,
-        lease_s=float(os.environ.get("LEASE_SECONDS", "3")),
-        retry_s=float(os.environ.get("RETRY_SECONDS", "0.5")),
-        max_delay_s=float(os.environ.get("MAX_DELAY_SECONDS", "60")),
+        lease_s=number("LEASE_SECONDS", 3),
+        retry_s=number("RETRY_SECONDS", 0.5),
+        max_delay_s=number("MAX_DELAY_SECONDS", 60),
     )
 
 

@@ -15,6 +15,7 @@ from effects import NONE, Effects
 from frontier import Frontier
 from heartbeat import Heartbeat
 from processes import Processes, end_with_parent, is_worker
+from settings import number
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Store:
 
 def crawl(count: int, frontier: Frontier, store: Store, report: Callable[[Frontier, int], None]) -> int:
     """Crawl what `frontier` knows with `count` workers, then report; returns the exit code."""
-    longest_s = float(os.environ.get("HELD_SECONDS", "30"))
+    longest_s = number("HELD_SECONDS", 30)
     heartbeat = Heartbeat(store.open, frontier.lease_s, longest_s, store.failures)
     if is_worker():
         return _work_alone(frontier, store, heartbeat)

@@ -10,7 +10,7 @@ The loop, several workers and all that knows the shop are crawlers/idempotent's 
 they import `frontier` and `records`, which are found here first.
 
 Exit codes: 0 when every known page is done or given up; 74 when the database can't be reached or written; 70 when
-worker processes die again and again, right behind their start.
+worker processes die again and again, right behind their start; 64 when a setting can't be used.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from frontier import ONE_BY_ONE_SQL, Frontier
 # Behind this folder, whose modules of the same name come first.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "idempotent"))
 import crew
+from settings import SettingError, number
 
 
 def main(site_url: str, database_url: str) -> int:
@@ -40,6 +41,9 @@ def main(site_url: str, database_url: str) -> int:
         return crawl(f"{site_url.rstrip('/')}/list/0", database_url)
     except psycopg.Error as error:
         return cannot_go_on(error)
+    except SettingError as error:
+        say(str(error))
+        return os.EX_USAGE
 
 
 def cannot_go_on(error: Exception) -> int:
@@ -52,7 +56,7 @@ def crawl(start_url: str, database_url: str) -> int:
     """Crawl from `start_url` until nothing is left to do, then report."""
     frontier = opened(database_url)
     frontier.add([start_url])  # known already after a restart: then this does nothing
-    count = int(os.environ.get("WORKERS", "1"))
+    count = int(number("WORKERS", 1))
     if count > 1:
         store = crew.Store(lambda: opened(database_url), (psycopg.Error,), cannot_go_on, say)
         return crew.crawl(count, frontier, store, report)
@@ -68,9 +72,9 @@ def crawl(start_url: str, database_url: str) -> int:
 
 def opened(database_url: str) -> Frontier:
     """The frontier in that database, which also holds the records."""
-    db = Database(database_url, say, seconds("DATABASE_WAIT_SECONDS", 60))
-    settings = {"retry_s": seconds("RETRY_SECONDS", 0.5), "max_delay_s": seconds("MAX_DELAY_SECONDS", 60)}
-    frontier = Frontier(db, seconds("LEASE_SECONDS", 3), **settings)
+    db = Database(database_url, say, number("DATABASE_WAIT_SECONDS", 60))
+    settings = {"retry_s": number("RETRY_SECONDS", 0.5), "max_delay_s": number("MAX_DELAY_SECONDS", 60)}
+    frontier = Frontier(db, number("LEASE_SECONDS", 3), **settings)
     db.run(lambda tables: [tables.execute(statement) for statement in (ONE_BY_ONE_SQL, records.SCHEMA)])
     return frontier
 
@@ -88,11 +92,6 @@ def stop(signum: int, _frame: FrameType | None) -> None:
     os.write(2, f"stopped by {signal.Signals(signum).name}; start it again to go on\n".encode())
     signal.signal(signum, signal.SIG_DFL)
     signal.raise_signal(signum)
-
-
-def seconds(name: str, default: float) -> float:
-    """A setting from the environment."""
-    return float(os.environ.get(name, default))
 
 
 def say(line: str) -> None:

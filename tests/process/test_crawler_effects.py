@@ -354,3 +354,9 @@ def test_an_effect_that_there_is_not_is_refused(tmp_path: Path) -> None:
     ended = run("idempotent", tmp_path, "http://127.0.0.1:9", EFFECTS="images,picturs")
     assert ended.returncode == os.EX_USAGE
     assert ended.stderr == "EFFECTS: no effect picturs; there are: images, webhooks, counters, captures\n"
+
+
+@pytest.mark.parametrize("name", ["WORKERS", "LEASE_SECONDS"])
+def test_a_setting_that_is_no_number_is_named(name: str, tmp_path: Path) -> None:
+    ended = run("idempotent", tmp_path, "http://127.0.0.1:9", **{name: "four"})
+    assert (ended.returncode, ended.stderr) == (os.EX_USAGE, f"{name} is 'four': wants a number\n")
