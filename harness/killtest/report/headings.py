@@ -123,7 +123,7 @@ ENGLISH: dict[str, str] = {
     "caption_verdicts": (
         "Trials, n = {n} in all. FAIL rate among judged trials (PASS and FAIL) with Wilson's 95 % "
         "interval; for 0 of n the 95 % upper limit 3/n. missing: schedules that another subject has "
-        "finished and this one has not. UNKNOWN is a failure of the harness and counts neither way."
+        "finished and this one has not. UNKNOWN (killtest failed, or no planned fault struck) counts neither way."
     ),
     "caption_findings": (
         "Keys over all judged trials, in brackets the trials concerned of those judged; n = {n} judged "
@@ -287,8 +287,8 @@ CHINESE: dict[str, str] = {
     ),
     "caption_verdicts": (
         "试验数,共 n = {n}。FAIL 比率以已判定的试验(PASS 与 FAIL)为分母,附 Wilson 95 % 区间;n 次中 0 次时"
-        "给出 95 % 上限 3/n。缺失:其他爬虫已完成而本爬虫尚未完成的计划。UNKNOWN 是测试工具自身的失败,不计"
-        "入任何一方。"
+        "给出 95 % 上限 3/n。缺失:其他爬虫已完成而本爬虫尚未完成的计划。UNKNOWN(测试工具自身失败,或没有一个计划的"
+        "故障命中)不计入任何一方。"
     ),
     "caption_findings": (
         "所有已判定试验的键数合计,括号内为涉及的试验数 / 已判定的试验数;共 n = {n} 次已判定。这些是计数,不给区间。"

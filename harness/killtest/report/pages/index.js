@@ -16,7 +16,7 @@
     ]),
     left > 0 && el("p", { class: "alarm" }, `Incomplete: ${number(left)} planned trials have not finished.`),
     data.map && el("p", {}, el("a", { href: data.map }, "The map of crash points"), ": every durable step of the crawler, and what a kill before it leaves."),
-    ...(data.comparison.length ? section("Comparison", "Each cell is a subject under one group of schedules: its trials by outcome, and the rate of FAIL among the judged ones with Wilson's 95 % interval (for 0 of n the 95 % limit 3/n). UNKNOWN is a failure of the harness and counts neither way. A cell leads to its trials.", killtest.comparison()) : []),
+    ...(data.comparison.length ? section("Comparison", "Each cell is a subject under one group of schedules: its trials by outcome, and the rate of FAIL among the judged ones with Wilson's 95 % interval (for 0 of n the 95 % limit 3/n). UNKNOWN (killtest itself failed, or none of the planned faults struck) counts neither way. A cell leads to its trials.", killtest.comparison()) : []),
     ...(data.mtbf.length ? section("Completion against the time between kills", "Kills come at random, on average so many seconds apart; a trial that is still at it when its time is up never finished.", killtest.mtbf()) : []),
     ...(data.comparison.length ? section("Rows and requests against the ideal", "Median and range over judged trials; 1 is a perfect crawl.", killtest.idealChart(), killtest.costs()) : []),
     ...(data.coverage.length ? section("Kill coverage", "A kill that strikes while nothing is at stake proves little. In danger: a request open at the site, an answer whose row is not stored yet, or a write in the middle.", killtest.coverage()) : []),
