@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,12 @@ reader = "sqlite"
 path = "crawl.db"
 query = "SELECT sku AS key, price FROM products"
 """
+# Faults at up to 60 requests fit into it.
+SHOP = """
+[site]
+list_pages = 4
+products = 80
+"""
 CAMPAIGN = """
 schema = 1
 name = "{name}"
@@ -131,7 +138,8 @@ def prepared(words: tuple[str, ...], folder: Path) -> list[str]:
         # Where something has to be found, rows are stored twice.
         text_of = MINE.replace(" PRIMARY KEY", "") if words[0] in ("shrink", "replay") else MINE
         (place / "mine.py").write_text(text_of, "utf-8")
-        (place / "subject.toml").write_text(MANIFEST.format(name=name, more="\n".join(more)), "utf-8")
+        manifest = MANIFEST.format(name=name, more="\n".join(more)) + (SHOP if name == "mine" else "")
+        (place / "subject.toml").write_text(manifest, "utf-8")
     (folder / "crawl.py").write_text(MINE, "utf-8")
     (folder / "crawl.sh").write_text(SHELL, "utf-8")
     found = re.search(r"```js\n(// crawl\.js\n.*?)```", README, re.DOTALL)
@@ -144,7 +152,8 @@ def prepared(words: tuple[str, ...], folder: Path) -> list[str]:
     own = [NAMES.get(word, word) for word in words]
     if own[0] == "init":
         own[1:1] = ["--yes"]  # it asks, and there is nobody to answer
-    visits_all = own[0] in ("explore", "sweep", "gate") and not any(word.startswith("results/") for word in own)
+    is_told = any(word.startswith("results/") and before != "--baseline" for before, word in pairwise(own))
+    visits_all = (own[0] in ("explore", "sweep", "gate") and not is_told) or own[:2] == ["replay", "schedule.json"]
     if visits_all and "--site" not in own:
         end = own.index("--") if "--" in own else len(own)
         own[end:end] = SMALL
