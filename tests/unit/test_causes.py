@@ -41,6 +41,9 @@ def test_what_programs_print_names_the_cause(errno: str, said: str) -> None:
         ("ENOSPC", "Traceback: cannot rollback - no transaction is active"),
         ("ENOSPC", "exit code 28, errno 280"),
         ("ENOSPC", "unable to open database file"),
+        ("EIO", "attempt to write a readonly database"),
+        ("EIO", "cannot go on: results/trials/mine--request-25-eio/store/crawl.db: locked"),
+        ("ENOSPC", "cannot go on: results/trials/mine--request-25-enospc-1/store/crawl.db: locked"),
         ("EIO", "no space left on device"),
         ("EIO", "errno 55; os error 15; VEIO"),
         ("EIO", "database or disk is full"),
@@ -52,6 +55,10 @@ def test_other_words_do_not(errno: str, said: str) -> None:
 
 def test_that_a_file_can_not_be_opened_is_all_that_sqlite_says_of_one_it_can_not_create() -> None:
     assert is_named(errors("unable to open database file", names=("fsync", "openat")))
+
+
+def test_that_a_file_can_only_be_read_is_all_that_sqlite_says_of_one_it_can_not_open_to_write() -> None:
+    assert is_named(errors("attempt to write a readonly database (SQLITE_READONLY)", "EIO", names=("openat",)))
 
 
 @pytest.mark.parametrize(

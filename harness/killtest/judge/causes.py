@@ -7,16 +7,18 @@ from collections.abc import Iterable
 from killtest.judge.course import CallErrors, Course, Incarnation
 
 # What programs print: strerror(3), the names and numbers of errno(3) as Python, Rust, Node and PHP write them, and
-# SQLite's messages and names of results (sqlite.org/rescode.html). Any case. SQLite calls an ENOSPC at a sync, a
-# truncation or a deletion a disk I/O error, and nothing better can be had from it.
+# SQLite's messages and names of results (sqlite.org/rescode.html). Any case but for the names, which a path that was
+# printed may hold in small letters, as the folders of trials do. SQLite calls an ENOSPC at a sync, a truncation or a
+# deletion a disk I/O error, and nothing better can be had from it.
 _IO = r"I/O error|Input/output error|SQLITE_IOERR"
 _WORDS = {
-    "ENOSPC": rf"{_IO}|\bENOSPC\b|No space left|disk (?:is )?full|SQLITE_FULL|not enough space|"
+    "ENOSPC": rf"{_IO}|(?-i:\bENOSPC\b)|No space left|disk (?:is )?full|SQLITE_FULL|not enough space|"
     r"\b(?:errno|os error)[\W_]{0,3}28\b",
-    "EIO": rf"{_IO}|\bEIO\b|\b(?:errno|os error)[\W_]{{0,3}}5\b",
+    "EIO": rf"{_IO}|(?-i:\bEIO\b)|\b(?:errno|os error)[\W_]{{0,3}}5\b",
 }
-# All that SQLite says of a file that it could not create (SQLITE_CANTOPEN): the errno behind it stays inside.
-_CANNOT_OPEN = r"unable to open database file|SQLITE_CANTOPEN"
+# All that SQLite says of a file that it could not create (SQLITE_CANTOPEN), or could open only to read, which it tries
+# next whatever the error was (SQLITE_READONLY): the errno behind it stays inside.
+_CANNOT_OPEN = r"unable to open database file|SQLITE_CANTOPEN|attempt to write a readonly database|SQLITE_READONLY"
 
 # How a SIGKILL shows, and how a shell passes on that its child had one.
 _KILLED = (-signal.SIGKILL, 128 + signal.SIGKILL)
