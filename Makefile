@@ -101,7 +101,7 @@ explore-agreement: $(VENV)/.dev ## derived crash points against true kills at ev
 	$(BIN)/python bench/explore_agreement.py
 
 # In a copy, for the source is changed in place while the tests run.
-mutation: $(VENV)/.mutation ## change the judge's code in a thousand ways: how many do its tests notice? (half an hour)
+mutation: $(VENV)/.mutation ## change the judge's code in some 950 ways: how many do its tests notice? (half an hour)
 	rm -rf .mutation && mkdir .mutation && cp -r harness testsite tests pyproject.toml .mutation/
 	find .mutation -name __pycache__ -prune -exec rm -rf {} +
 	cd .mutation && PATH="$(CURDIR)/$(BIN):$$PATH" PYTHONPATH=harness:testsite sh -ec ' \

@@ -33,7 +33,7 @@ from killtest.report.summary import print_tables, write_summary
 @click.option("--jobs", default=1, show_default=True, type=click.IntRange(1), help="Trials side by side.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout: all trials.")
 def command(words: tuple[str, ...], mtbf: str | None, results: Path, **options: Any) -> int:
-    """Run every trial of CAMPAIGN: article, comparison, mixed, mtbf, jobdir, quick, or the path of a campaign file.
+    """Run every trial of CAMPAIGN: a name (`killtest list` tells them), or the path of a campaign file.
 
     With --mtbf the words are subjects: at which mean time between kills does each never finish?
 
