@@ -46,7 +46,7 @@ def test_only_what_struck_is_counted_and_the_rest_is_named_with_a_way_to_try_it(
     assert "power cuts (`killtest explore --power`)" in absent
     assert "(`request:25 KILL`)" not in absent
     assert never == WORDS["en"]["never_modelled"]
-    assert modelled([control()], "zh")[0] == "本页实际发生的故障:无。"
+    assert modelled([control()], "zh")[0] == "本页实际发生的故障：无。"
 
 
 def misbehaved(subject: str, requests: int, wall_s: float, **changes: object) -> dict[str, object]:

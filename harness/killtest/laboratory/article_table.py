@@ -11,11 +11,11 @@ _HEADINGS = (
     ("experiment", "实验"),
     ("figure", "数据"),
     ("published", "文章"),
-    ("ours, at a held request", "我们:卡住请求时"),
-    ("ours, 1.5 s after the start", "我们:启动后 1.5 秒"),
+    ("ours, at a held request", "我们：卡住请求时"),
+    ("ours, 1.5 s after the start", "我们：启动后 1.5 秒"),
     ("the relation behind it", "背后的关系"),
-    ("holds", "成立(卡住请求时)"),
-    ("holds by the clock", "成立(按时钟)"),
+    ("holds", "成立（卡住请求时）"),
+    ("holds by the clock", "成立（按时钟）"),
 )
 _ABSENT = ("no data", "无数据")
 _NONE = ("–", "–")

@@ -16,7 +16,7 @@ _HEADINGS = (
     ("bytes", "字节"),
     ("bytes of a cut record", "残缺记录的字节"),
     ("requests of the next start", "下次启动的请求数"),
-    ("products missing of 500", "缺失的商品(共 500)"),
+    ("products missing of 500", "缺失的商品（共 500）"),
 )
 
 

@@ -15,7 +15,7 @@ SCHEDULES = {
     "shop-INT-INT": ("Ctrl-C twice", "两次 Ctrl-C"),
     "shop-KILL": ("kill -9 at 250", "第 250 个请求时 kill -9"),
     "shop-KILL-KILL": ("kill -9 at 60, at 200", "第 60、200 个请求时 kill -9"),
-    "shop-INT-KILL": ("Ctrl-C, resume, kill -9", "Ctrl-C,恢复,kill -9"),
+    "shop-INT-KILL": ("Ctrl-C, resume, kill -9", "Ctrl-C，恢复，kill -9"),
 }
 _SUBJECT = ("subject", "对象")
 _ABSENT = ("no data", "无数据")

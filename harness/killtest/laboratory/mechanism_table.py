@@ -16,9 +16,9 @@ _HEADINGS = (
     ("mechanism", "机制"),
     ("subject", "对象"),
     ("shortest schedule", "最短的故障序列"),
-    ("missing (repeated)", "缺失(重复)"),
+    ("missing (repeated)", "缺失（重复）"),
     ("on disk at that moment", "当时磁盘上"),
-    ("scrapy_durable, same schedule", "scrapy_durable,同一故障序列"),
+    ("scrapy_durable, same schedule", "scrapy_durable，同一故障序列"),
     ("why", "原因"),
     ("point of scrapy/scrapy#7978", "对应 scrapy/scrapy#7978"),
 )
@@ -31,11 +31,11 @@ _WORDS = (
         "none": "no active.json",
         "bad": "active.json: no JSON",
     },
-    {"seen": "requests.seen {bytes:,} 字节,{n} 个指纹", "none": "没有 active.json", "bad": "active.json 不是 JSON"},
+    {"seen": "requests.seen {bytes:,} 字节，{n} 个指纹", "none": "没有 active.json", "bad": "active.json 不是 JSON"},
 )
 _QUEUE = (
     "{kind} queue {name}: {records} records, its count says {believed}",
-    "{kind} 队列 {name}:{records} 条记录,自身计数为 {believed}",
+    "{kind} 队列 {name}：{records} 条记录，自身计数为 {believed}",
 )
 _UNREADABLE = ("nothing: it can't be read", "无法读取")
 

@@ -12,16 +12,16 @@ _QUEUE = ("queue", "队列")
 # Name in the file, headings, decimals.
 _COLUMNS = (
     ("requests", ("requests", "请求数"), 0),
-    ("queue_bytes_each", ("queue, bytes each", "队列,每个请求字节"), 1),
-    ("seen_bytes_each", ("requests.seen, bytes each", "requests.seen,每个字节"), 1),
-    ("enqueue_s", ("enqueue, s", "入队,秒"), 2),
+    ("queue_bytes_each", ("queue, bytes each", "队列，每个请求字节"), 1),
+    ("seen_bytes_each", ("requests.seen, bytes each", "requests.seen，每个字节"), 1),
+    ("enqueue_s", ("enqueue, s", "入队，秒"), 2),
     ("enqueued_per_s", ("requests/s", "请求/秒"), 0),
-    ("rss_growth_mib", ("memory grows, MiB", "内存增长,MiB"), 1),
-    ("stop_s", ("clean stop, s", "正常停止,秒"), 2),
-    ("first_request_s", ("start to first request, s", "启动到首个请求,秒"), 2),
-    ("resumed_rss_mib", ("memory when open, MiB", "恢复后内存,MiB"), 1),
+    ("rss_growth_mib", ("memory grows, MiB", "内存增长，MiB"), 1),
+    ("stop_s", ("clean stop, s", "正常停止，秒"), 2),
+    ("first_request_s", ("start to first request, s", "启动到首个请求，秒"), 2),
+    ("resumed_rss_mib", ("memory when open, MiB", "恢复后内存，MiB"), 1),
 )
-_NOT_RUN = ("not run: python bench/jobdir_scale.py", "未运行:python bench/jobdir_scale.py")
+_NOT_RUN = ("not run: python bench/jobdir_scale.py", "未运行：python bench/jobdir_scale.py")
 _NONE = ("none", "无")
 
 

@@ -194,15 +194,15 @@ CHINESE: dict[str, str] = {
     "published_naive_requests": "原文 朴素爬虫:请求数",
     "published_idempotent_rows": "原文 幂等爬虫:存储行数",
     "published_idempotent_requests": "原文 幂等爬虫:请求数",
-    "naive_rows_ratio": "朴素爬虫:行数 / 商品数",
-    "naive_requests_ratio": "朴素爬虫:请求数 / 最少请求数",
-    "idempotent_rows_ratio": "幂等爬虫:行数 / 商品数",
-    "idempotent_requests_ratio": "幂等爬虫:请求数 / 最少请求数",
-    "naive_kills": "朴素爬虫:命中的终止次数",
-    "idempotent_kills": "幂等爬虫:命中的终止次数",
-    "naive_rows_by_killed": "朴素爬虫:被终止进程已提交的行数",
-    "naive_wall_s": "朴素爬虫:总耗时(秒)",
-    "idempotent_wall_s": "幂等爬虫:总耗时(秒)",
+    "naive_rows_ratio": "朴素爬虫：行数 / 商品数",
+    "naive_requests_ratio": "朴素爬虫：请求数 / 最少请求数",
+    "idempotent_rows_ratio": "幂等爬虫：行数 / 商品数",
+    "idempotent_requests_ratio": "幂等爬虫：请求数 / 最少请求数",
+    "naive_kills": "朴素爬虫：命中的终止次数",
+    "idempotent_kills": "幂等爬虫：命中的终止次数",
+    "naive_rows_by_killed": "朴素爬虫：被终止进程已提交的行数",
+    "naive_wall_s": "朴素爬虫：总耗时（秒）",
+    "idempotent_wall_s": "幂等爬虫：总耗时（秒）",
     "subject": "被测爬虫",
     "group": "故障计划组",
     "schedule": "故障计划",
@@ -218,7 +218,7 @@ CHINESE: dict[str, str] = {
     "lost": "丢失",
     "missed": "未请求",
     "duplicated": "重复存储",
-    "false_done": "谎报完成(试验数)",
+    "false_done": "自称完成但缺行（试验数）",
     "other_findings": "其他问题",
     "rows": "存储行数",
     "products": "商品数",
@@ -230,8 +230,8 @@ CHINESE: dict[str, str] = {
     "repeated": "重复请求",
     "overlap": "跨进程重叠",
     "late": "迟到请求",
-    "wall_s": "总耗时(秒)",
-    "mtbf_s": "终止的平均间隔(秒)",
+    "wall_s": "总耗时（秒）",
+    "mtbf_s": "终止的平均间隔（秒）",
     "judged": "计入",
     "finished": "已完成",
     "untouched": "首次终止前完成",
@@ -263,81 +263,81 @@ CHINESE: dict[str, str] = {
     "none_finished": "均未完成",
     "yes": "是",
     "no": "否",
-    "range": "本次,最小–最大",
-    "published_range": "原文,最小–最大",
+    "range": "本次，最小–最大",
+    "published_range": "原文，最小–最大",
     "no_trials": "尚无已完成的试验",
-    "title_article": "原文表格({group})",
-    "title_article_ratios": "原文表格:与理想值之比({group})",
+    "title_article": "原文表格（{group}）",
+    "title_article_ratios": "原文表格：与理想值之比（{group}）",
     "title_verdicts": "结论",
     "title_findings": "数据问题",
     "title_costs": "代价",
     "title_kills": "终止",
     "title_mtbf": "终止平均间隔与完成情况",
-    "title_coverage": "终止覆盖:命中在哪个窗口",
-    "title_controls": "对照:同一爬虫,无故障",
+    "title_coverage": "终止覆盖：命中在哪个窗口",
+    "title_controls": "对照：同一爬虫，无故障",
     "caption_article": (
-        "每次试验存储的行数与页面请求数,n = {naive_n}(朴素)与 {idempotent_n}(幂等);两个爬虫使用同一份终止"
-        "计划。原文:《{title}》,{published_products} 个商品,理想值 {published_minimum} 次请求,启动后 0.2 "
+        "每次试验存储的行数与页面请求数，n = {naive_n}（朴素）与 {idempotent_n}（幂等）；两个爬虫使用同一份终止"
+        "计划。原文：《{title}》，{published_products} 个商品，理想值 {published_minimum} 次请求，启动后 0.2 "
         "到 1 秒之间随机终止 {published_kills} 次。"
     ),
     "caption_article_ratios": (
-        "行数除以商品数,请求数除以该站点的最少请求数;理想值为 1。终止为命中次数 / 计划次数;被终止进程已提"
-        "交的行数是最后一个进程启动前库中的行数;耗时单位为秒。n = {naive_n}(朴素)与 {idempotent_n}(幂等);"
-        "给出范围,不给区间。原文:《{title}》。"
+        "行数除以商品数，请求数除以该站点的最少请求数；理想值为 1。终止为命中次数 / 计划次数；被终止进程已提"
+        "交的行数是最后一个进程启动前库中的行数；耗时单位为秒。n = {naive_n}（朴素）与 {idempotent_n}（幂等）；"
+        "给出范围，不给区间。原文：《{title}》。"
     ),
     "caption_verdicts": (
-        "试验数,共 n = {n}。FAIL 比率以已判定的试验(PASS 与 FAIL)为分母,附 Wilson 95 % 区间;n 次中 0 次时"
-        "给出 95 % 上限 3/n。缺失:其他爬虫已完成而本爬虫尚未完成的计划。UNKNOWN(测试工具自身失败,或没有一个计划的"
-        "故障命中)不计入任何一方。"
+        "试验数，共 n = {n}。FAIL 比率以已判定的试验（PASS 与 FAIL）为分母，附 Wilson 95 % 区间；n 次中 0 次时"
+        "给出 95 % 上限 3/n。缺失：其他爬虫已完成而本爬虫尚未完成的计划。UNKNOWN（测试工具自身失败，或没有一个计划的"
+        "故障命中）不计入任何一方。"
     ),
     "caption_findings": (
-        "所有已判定试验的键数合计,括号内为涉及的试验数 / 已判定的试验数;共 n = {n} 次已判定。这些是计数,不给区间。"
+        "所有已判定试验的键数合计，括号内为涉及的试验数 / 已判定的试验数；共 n = {n} 次已判定。这些是计数，不给区间。"
     ),
     "caption_costs": (
-        "每次已判定的试验:中位数 [最小–最大],全部相等时只写一个数;共 n = {n} 次已判定。n 很小,因此给出范"
+        "每次已判定的试验：中位数 [最小–最大]，全部相等时只写一个数；共 n = {n} 次已判定。n 很小，因此给出范"
         "围而非区间。未完成的试验也包括在内。"
     ),
     "caption_mtbf": (
-        "终止时刻按该平均值的指数分布抽取,逐次进行直到试验结束;n = {n} 次计入,含首次终止前即完成者。始终未完成:时限"
-        "到时仍在抓取,或自身反复崩溃,附 Wilson 95 % 区间(n 次中 0 次:低于 3/n)。总耗时只计完成的试验:中位数 "
+        "终止时刻按该平均值的指数分布抽取，逐次进行直到试验结束；n = {n} 次计入，含首次终止前即完成者。始终未完成：时限"
+        "到时仍在抓取，或自身反复崩溃，附 Wilson 95 % 区间（n 次中 0 次：低于 3/n）。总耗时只计完成的试验：中位数 "
         "[最小–最大]。"
     ),
-    "caption_kills": "所有试验(含 UNKNOWN)的终止次数;n = {n} 次试验。升级:温和信号之后不得不再发 SIGKILL。",
+    "caption_kills": "所有试验（含 UNKNOWN）的终止次数；n = {n} 次试验。升级：温和信号之后不得不再发 SIGKILL。",
     "caption_coverage": (
-        "命中的终止,以及落在各窗口的次数(占命中的百分比)。危险窗口:等待响应指站点上有未完成的请求,响应与提"
-        "交之间指已收到响应而相应的行尚未存储,提交之中指存储正写到一半。空闲指都不是,启动中指首个请求之前。"
+        "命中的终止，以及落在各窗口的次数（占命中的百分比）。危险窗口：等待响应指站点上有未完成的请求，响应与提"
+        "交之间指已收到响应而相应的行尚未存储，提交之中指存储正写到一半。空闲指都不是，启动中指首个请求之前。"
         "n = {n} 次试验。"
     ),
     "caption_controls": (
-        "每行一次对照;n = {n}。请求数为页面请求,最少请求数是完美抓取所需的请求数,耗时单位为秒。再次运行有"
-        "变化:完成后再启动一次,行或副作用是否改变?"
+        "每行一次对照；n = {n}。请求数为页面请求，最少请求数是完美抓取所需的请求数，耗时单位为秒。再次运行有"
+        "变化：完成后再启动一次，行或副作用是否改变？"
     ),
     "summary_title": "测试批次 {campaign}",
-    "summary_finished": "已完成的试验:{finished} / {planned}。对照:{controls}。",
-    "summary_incomplete": "**未完成**:还有 {left} 次计划的试验没有完成。",
+    "summary_finished": "已完成的试验：{finished} / {planned}。对照：{controls}。",
+    "summary_incomplete": "**未完成**：还有 {left} 次计划的试验没有完成。",
     "summary_unplanned": "未说明",
-    "summary_coverage": "终止覆盖:{sentence}",
+    "summary_coverage": "终止覆盖：{sentence}",
     "summary_coverage_sentence": (
-        "{struck} 次命中的终止中 {danger} 次落在危险窗口:等待响应 {waiting},响应与提交之间 {between},"
-        "提交之中 {commit};空闲 {idle},启动中 {start_up},未知 {window_unknown}。"
+        "{struck} 次命中的终止中 {danger} 次落在危险窗口：等待响应 {waiting}，响应与提交之间 {between}，"
+        "提交之中 {commit}；空闲 {idle}，启动中 {start_up}，未知 {window_unknown}。"
     ),
-    "lapse": "{url} 的租约在 {after_s:.1f} 秒后失效:{second} 从 {first} 接手({state})",
+    "lapse": "{url} 的租约在 {after_s:.1f} 秒后失效：{second} 从 {first} 接手（{state}）",
     "lapse_who": "第 {incarnation} 次启动的连接 {connection}",
     "lapse_open": "当时仍在抓取",
     "lapse_gone": "未得到响应便已断开",
     "lapse_answered": "已得到响应",
-    "lapse_fault": ";其间命中:{fault}",
+    "lapse_fault": "；其间命中：{fault}",
     "lapse_more": "另有 {count} 次",
-    "summary_lapsed": "同一页面先后在两处({count} 次;每次试验只列最先几次):",
-    "summary_command": "重新生成本页、表格与图:",
+    "summary_lapsed": "同一页面先后在两处（{count} 次；每次试验只列最先几次）：",
+    "summary_command": "重新生成本页、表格与图：",
     "summary_modelled": "模拟了什么",
     "summary_figures": "图",
-    "summary_files": "每次试验:[summary.csv](summary.csv)。全部表格:[tables/](tables)。",
-    "summary_no_timeline": "{subject} 没有时间线图:没有试验保留了证据。",
+    "summary_files": "每次试验：[summary.csv](summary.csv)。全部表格：[tables/](tables)。",
+    "summary_no_timeline": "{subject} 没有时间线图：没有试验保留了证据。",
     "summary_timeline": "{trial} 的时间线",
-    "summary_article_figure": "每次试验的行数与请求数({group})",
-    "summary_laboratory_figure": "缺失与重复:按信号与变体",
-    "summary_comparison_figure": "每次试验的行数与请求数,全部爬虫",
+    "summary_article_figure": "每次试验的行数与请求数（{group}）",
+    "summary_laboratory_figure": "缺失与重复：按信号与变体",
+    "summary_comparison_figure": "每次试验的行数与请求数，全部爬虫",
 }
 
 LANGUAGES: dict[str, dict[str, str]] = {"en": ENGLISH, "zh": CHINESE}

@@ -17,15 +17,15 @@ _FINDINGS = tuple(name for name in KEY_LISTS if name != "set_back")
 # Below that, a difference in seconds is what any two crawls differ by.
 _NOISE_S = 0.3
 _TITLE = {"en": "What the site does wrong, and what it costs", "zh": "网站出错的代价"}
-_HEADING = {"en": "fault, or group of faults", "zh": "故障,或故障组"}
+_HEADING = {"en": "fault, or group of faults", "zh": "故障，或故障组"}
 _CAPTION = {
     "en": (
         "Page requests and seconds more than in the subject's controls (medians; {n} trials), seconds where they are "
         "{s:g} or more. What is wrong with the data comes first, in keys; a subject that died was restarted so often."
     ),
     "zh": (
-        "比该爬虫的对照多出的页面请求数与秒数(中位数;{n} 次试验),不足 {s:g} 秒的不列。数据中的错误列在最前,"
-        "以键计;自行退出的爬虫列出被重启的次数。"
+        "比该爬虫的对照多出的页面请求数与秒数（中位数；{n} 次试验），不足 {s:g} 秒的不列。数据中的错误列在最前，"
+        "以键计；自行退出的爬虫列出被重启的次数。"
     ),
 }
 _DIED = {"en": "died {n}×", "zh": "退出 {n} 次"}

@@ -37,10 +37,10 @@ _ENGLISH = {
 _CHINESE = {
     "comma": "、",
     "none": "无",
-    "modelled": "本页实际发生的故障:{struck}。",
-    "not_modelled": "本页没有试的:{absent}。",
+    "modelled": "本页实际发生的故障：{struck}。",
+    "not_modelled": "本页没有试的：{absent}。",
     "never_modelled": (
-        "killtest 的任何命令都不模拟:内核在写入时崩溃、磁盘谎报刷盘或丢失已保存的数据、比特翻转、"
+        "killtest 的任何命令都不模拟：内核在写入时崩溃、磁盘谎报刷盘或丢失已保存的数据、比特翻转、"
         "网络分区或丢包、TLS 与 DNS 故障、多台机器之间的时钟漂移。"
     ),
     "kill": "终止",
