@@ -21,17 +21,17 @@ def command(as_json: bool) -> int:
         }
         click.echo(msgspec.json.encode(table).decode())
         return 0
+    width = max(map(len, [*subject.names(), *(spec.name for spec in campaigns)]))
     for who in subjects:
-        click.echo(f"{who.name:16} {who.title}")
+        click.echo(f"{who.name:{width}} {who.title}")
         if who.variants:
-            click.echo(_variants(list(who.variants)))
+            click.echo(_variants(list(who.variants), " " * (width + 1)))
     click.echo()
     for spec in campaigns:
-        click.echo(f"{spec.name:16} {spec.title}")
+        click.echo(f"{spec.name:{width}} {spec.title}")
     return 0
 
 
-def _variants(names: list[str]) -> str:
+def _variants(names: list[str], blank: str) -> str:
     """The names behind the colon of `killtest run SUBJECT:VARIANT`, in as few lines as they need."""
-    blank = " " * 17
     return textwrap.fill(f":{' :'.join(names)}", 118, initial_indent=blank, subsequent_indent=blank)
