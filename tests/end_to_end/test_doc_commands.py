@@ -32,8 +32,10 @@ LONG = (
     "bench misbehaviour",
     "bench mtbf",
     "explore idempotent --errors --every",
+    "explore scrapy_durable",
     "explore scrapy_jobdir",
     "run reload_queue",
+    "sweep scrapy_durable",
     "sweep scrapy_jobdir",
     "zoo --jobs",
 )
@@ -164,7 +166,9 @@ def _results(text: str, folder: Path) -> None:
     """The campaigns whose results a command names."""
     for name in ("article", "comparison", "main"):
         if f"results/{name}" in text or (name == "comparison" and re.search(r"results/(<|gate|reference)", text)):
-            (folder / f"{name}.toml").write_text(CAMPAIGN.format(name=name), "utf-8")
+            # A trial of it is named after one of its subjects.
+            subject = "naive" if f"results/{name}/trials/naive--" in text else "./mine"
+            (folder / f"{name}.toml").write_text(CAMPAIGN.format(name=name).replace("./mine", subject), "utf-8")
             assert killtest(["bench", f"{name}.toml"], folder).returncode == 0
     if "results/run-mine-001" in text:
         assert killtest(["run", "mine", "--fault", "request:30 KILL"], folder).returncode in (0, 1)
