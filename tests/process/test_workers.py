@@ -31,8 +31,8 @@ def subject(store: str, variant: str, **env: str) -> Subject:
     return replace(who, env={**who.env, **env})
 
 
-def crawled(tmp_path: Path, who: Subject, *faults: str) -> tuple[Evidence, Verdict]:
-    evidence = trial.run(Planned(who, Schedule("s", faults)), SHOP, tmp_path / "trial")
+def crawled(tmp_path: Path, who: Subject, *faults: str, shop: SiteNeeds = SHOP) -> tuple[Evidence, Verdict]:
+    evidence = trial.run(Planned(who, Schedule("s", faults)), shop, tmp_path / "trial")
     found = verdict.judge(evidence)
     assert found.data is not None
     assert found.traffic is not None
@@ -143,7 +143,9 @@ def test_the_server_may_die_while_all_of_them_ask_it(variant: str, tmp_path: Pat
 @pytest.mark.parametrize("store", STORES)
 def test_whole_crawlers_side_by_side_share_the_work(store: str, tmp_path: Path) -> None:
     who = replace(subject(store, "processes2", LEASE_SECONDS="1"), instances=2)
-    evidence, found = crawled(tmp_path, who, "request:12 KILL instance=1")
+    # Slow enough for the second copy to start before the first has crawled all of it, however slow the machine.
+    slow = SiteNeeds(products=SHOP.products, list_pages=SHOP.list_pages, latency_ms=200)
+    evidence, found = crawled(tmp_path, who, "request:3 KILL instance=1", shop=slow)
     assert requests(found)[0] <= 2
     assert requests(found)[1] == 1
     assert len(evidence.course.incarnations) == 3

@@ -121,9 +121,7 @@ def recover_all(
     """
     try:
         found = _recovered(states, benches, done)
-    except Exception:
-        raise
-    except BaseException:
+    except (KeyboardInterrupt, SystemExit):
         benches.clear()
         raise
     benches.clear()
